@@ -1,0 +1,147 @@
+"""What a simulator is: frames from poses, and a navigator for the body. Nothing above knows which one it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import radians, tan
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from hm3dm3_env.geometry import Pose, rotation_matrix
+from hm3dm3_env.scenes.hm3dsem import SceneData
+
+
+@dataclass(frozen=True)
+class Body:
+    """The robot's body (HelloRobot Stretch as in HM3D-OVON and GOAT-Bench) and how it moves."""
+
+    radius: float = 0.17
+    """Metres."""
+    height: float = 1.41
+    """Metres."""
+    max_climb: float = 0.10
+    """Highest step between neighbouring cells, metres (HM3D-OVON recomputes its navmesh with this)."""
+    max_slope_deg: float = 45.0
+    """Steepest walkable surface (habitat-sim's default)."""
+    cell_size: float = 0.05
+    """Side of a cell of the walkable grid, metres (habitat-sim's default)."""
+    cell_height: float = 0.05
+    """Height of a voxel, metres (HM3D-OVON)."""
+    forward_step: float = 0.25
+    """Metres a move_forward covers when nothing blocks."""
+    turn_deg: float = 30.0
+    """Degrees of a turn or a look."""
+    max_pitch_deg: float = 60.0
+    """Pitch is clipped to plus and minus this (ours)."""
+    allow_sliding: bool = False
+    """Slide along obstacles instead of stopping (HM3D-OVON evaluates without)."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A pinhole camera: pixels, horizontal field of view, height above the agent's floor, and depth limits.
+
+    Depth is planar (along the optical axis), metres, 0 where nothing is hit between the two limits.
+    """
+
+    width: int = 360
+    height: int = 640
+    hfov_deg: float = 42.0
+    sensor_height: float = 1.31
+    min_depth: float = 0.5
+    max_depth: float = 5.0
+
+    @property
+    def tan_half(self) -> float:
+        """Tangent of half the horizontal field of view."""
+        return tan(radians(self.hfov_deg) / 2)
+
+    @property
+    def focal(self) -> float:
+        """Focal length in pixels (square pixels)."""
+        return self.width / (2 * self.tan_half)
+
+    def rays(self) -> np.ndarray:
+        """(H, W, 3) float32 directions in the camera's frame, with z = -1, so that depth is planar."""
+        x = (np.arange(self.width) + 0.5 - self.width / 2) / self.focal
+        y = (self.height / 2 - np.arange(self.height) - 0.5) / self.focal
+        grid = np.empty((self.height, self.width, 3), np.float32)
+        grid[..., 0], grid[..., 1], grid[..., 2] = x[None, :], y[:, None], -1.0
+        return grid
+
+    def eye(self, pose: Pose) -> np.ndarray:
+        """(3,) world position of the camera of an agent at `pose`."""
+        return pose.position + np.array([0.0, self.sensor_height, 0.0])
+
+
+@dataclass
+class Frame:
+    """What one camera saw: `depth` (H, W) float32 metres; `rgb` (H, W, 3) uint8 and `semantic` (H, W) int32
+    object ids (0: nothing) where they were asked for; with the pose and the camera that made it."""
+
+    pose: Pose
+    camera: Camera
+    depth: np.ndarray
+    rgb: np.ndarray | None = None
+    semantic: np.ndarray | None = None
+
+    def points(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """(N, 3) world points of the given pixels, by their depth."""
+        camera, depth = self.camera, self.depth[rows, columns].astype(float)
+        x = (columns + 0.5 - camera.width / 2) / camera.focal * depth
+        y = (camera.height / 2 - rows - 0.5) / camera.focal * depth
+        local = np.stack([x, y, -depth], -1)
+        return local @ rotation_matrix(self.pose.heading, self.pose.pitch).T + camera.eye(self.pose)
+
+
+class Navigator(Protocol):
+    """Where the body can stand and go. Points are (3,) world positions on the floor; distances in metres."""
+
+    floors: list[float]
+    """Height of each floor, metres, lowest first."""
+
+    def snap(self, point: np.ndarray, radius: float = 0.5) -> np.ndarray | None:
+        """The nearest standable point within `radius` of `point` in the plane, or None."""
+
+    def is_navigable(self, point: np.ndarray) -> bool:
+        """Whether the body can stand at `point` (height within half a metre of the floor there)."""
+
+    def floor_of(self, point: np.ndarray) -> int:
+        """Index of the floor at `point`, or -1."""
+
+    def island(self, point: np.ndarray) -> int:
+        """The connected piece that `point` stands on (0: none)."""
+
+    def island_radius(self, point: np.ndarray) -> float:
+        """Half the diagonal of the bounding rectangle of that piece, metres (habitat-sim's measure), 0 off it."""
+
+    def random_point(self, rng: np.random.Generator, floor: int) -> np.ndarray:
+        """A standable point drawn uniformly over a floor's area."""
+
+    def step(self, pose: Pose, action: str) -> Pose:
+        """The pose after move_forward, turn_left, turn_right, look_up, look_down or wait."""
+
+    def distance(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """(P,) geodesic distance from each of (P, 3) points to the nearest of (T, 3) targets; inf if none."""
+
+    def path(self, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """(N, 3) shortest path from `start` to the nearest target, both ends included; N = 0 if unreachable."""
+
+
+class Simulator(Protocol):
+    """One scene at a time: rendering for all agents in one call, and its navigator."""
+
+    scene: SceneData
+    navigator: Navigator
+
+    def load(self, folder: Path) -> None:
+        """Make the scene in `folder` the current one."""
+
+    def render(self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False) -> list[Frame]:
+        """One frame a pose. Depth always; colour and semantics as asked."""
+
+    def close(self) -> None:
+        """Let go of everything; may be called twice."""

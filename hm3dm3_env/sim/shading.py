@@ -1,0 +1,119 @@
+"""Turn ray hits into pixels: the numba kernels behind the embedded renderer.
+
+Textures are sampled bilinearly from a mip level chosen by distance: without mip levels, far textures
+sparkle; with numpy instead of numba, shading costs more than the rays.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from PIL import Image
+
+MAX_LEVELS = 12
+
+
+class Textures:
+    """All textures of a scene with their mip pyramids in one flat array.
+
+    Attributes:
+        pixels: (P, 3) uint8 sRGB texels of every level of every image.
+        offset, width, height: (I, MAX_LEVELS) int64; levels past the last repeat it.
+    """
+
+    def __init__(self, images: list[np.ndarray]) -> None:
+        count = max(len(images), 1)
+        self.offset = np.zeros((count, MAX_LEVELS), np.int64)
+        self.width = np.ones((count, MAX_LEVELS), np.int64)
+        self.height = np.ones((count, MAX_LEVELS), np.int64)
+        levels: list[np.ndarray] = [np.zeros((1, 3), np.uint8)]
+        position = 1
+        for i, image in enumerate(images):
+            level = Image.fromarray(image)
+            for k in range(MAX_LEVELS):
+                if k and max(level.size) > 1:
+                    level = level.resize((max(level.width // 2, 1), max(level.height // 2, 1)), Image.Resampling.BOX)
+                if k == 0 or (self.width[i, k - 1], self.height[i, k - 1]) != level.size:
+                    levels.append(np.asarray(level).reshape(-1, 3))
+                    self.offset[i, k] = position
+                    position += len(levels[-1])
+                else:
+                    self.offset[i, k] = self.offset[i, k - 1]
+                self.width[i, k], self.height[i, k] = level.size
+        self.pixels = np.concatenate(levels)
+
+
+def texel_density(triangles: np.ndarray, uv: np.ndarray, material: np.ndarray, image_of: np.ndarray,
+                  textures: Textures) -> np.ndarray:
+    """(T,) float32: log2 of texels a metre on each triangle, from its areas in texels and in metres."""
+    edges = triangles[:, 1:] - triangles[:, :1]
+    world = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    flat = uv[:, 1:] - uv[:, :1]
+    image = np.maximum(image_of[material], 0)
+    texels = textures.width[image, 0] * textures.height[image, 0]
+    area = np.abs(flat[:, 0, 0] * flat[:, 1, 1] - flat[:, 0, 1] * flat[:, 1, 0]) * texels
+    return (0.5 * np.log2(np.maximum(area, 1e-12) / np.maximum(world, 1e-12))).astype(np.float32)
+
+
+def light(triangles: np.ndarray, lit: bool) -> np.ndarray:
+    """(T,) float32 brightness of each triangle (ours): a soft sky, one direction, the same on both sides.
+
+    Scans carry their light in the texture, so they get 1 everywhere.
+    """
+    if not lit:
+        return np.ones(len(triangles), np.float32)
+    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
+    sun = np.array([0.45, 0.80, 0.40]) / np.linalg.norm([0.45, 0.80, 0.40])
+    return (0.66 + 0.26 * np.abs(normal @ sun) + 0.08 * np.abs(normal[:, 0])).astype(np.float32)
+
+
+@numba.njit(cache=True, nogil=True)
+def make_rays(local: np.ndarray, rotations: np.ndarray, eyes: np.ndarray,
+              origins: np.ndarray, directions: np.ndarray) -> None:
+    """Fill (K*P, 3) float32 `origins` and `directions` from (P, 3) camera rays, (K, 3, 3) and (K, 3)."""
+    pixels = local.shape[0]
+    for k in range(rotations.shape[0]):
+        r, e = rotations[k], eyes[k]
+        for p in range(pixels):
+            i = k * pixels + p
+            x, y, z = local[p, 0], local[p, 1], local[p, 2]
+            for c in range(3):
+                origins[i, c] = e[c]
+                directions[i, c] = r[c, 0] * x + r[c, 1] * y + r[c, 2] * z
+
+
+@numba.njit(cache=True, nogil=True)
+def shade(hit, u, v, depth, pixel_size, uv, material, base, image_of, bright, density,
+          pixels, offset, width, height, sky, out) -> None:
+    """Fill `out` (N, 3) uint8: base colour x texture x light for each hit triangle, `sky` where nothing is hit.
+
+    `pixel_size` is the width of a pixel at 1 m in metres; the mip level is log2(texels a pixel covers).
+    """
+    for i in range(hit.shape[0]):
+        t = hit[i]
+        if t < 0:
+            out[i, 0], out[i, 1], out[i, 2] = sky[0], sky[1], sky[2]
+            continue
+        m = material[t]
+        image = image_of[m]
+        shine = bright[t]
+        if image < 0:
+            for c in range(3):
+                out[i, c] = np.uint8(min(255.0, base[m, c] * shine * 255.0))
+            continue
+        a, b = u[i], v[i]
+        s = uv[t, 0, 0] * (1 - a - b) + uv[t, 1, 0] * a + uv[t, 2, 0] * b
+        w = uv[t, 0, 1] * (1 - a - b) + uv[t, 1, 1] * a + uv[t, 2, 1] * b
+        level = int(density[t] + np.log2(max(depth[i] * pixel_size, 1e-6)) + 0.5)
+        level = min(max(level, 0), 11)
+        wide, high, start = width[image, level], height[image, level], offset[image, level]
+        x, y = (s - np.floor(s)) * wide - 0.5, (w - np.floor(w)) * high - 0.5
+        x0, y0 = int(np.floor(x)), int(np.floor(y))
+        fx, fy = x - x0, y - y0
+        xa, xb = x0 % wide, (x0 + 1) % wide
+        ya, yb = y0 % high, (y0 + 1) % high
+        for c in range(3):
+            top = pixels[start + ya * wide + xa, c] * (1 - fx) + pixels[start + ya * wide + xb, c] * fx
+            low = pixels[start + yb * wide + xa, c] * (1 - fx) + pixels[start + yb * wide + xb, c] * fx
+            out[i, c] = np.uint8(min(255.0, (top * (1 - fy) + low * fy) * base[m, c] * shine))
