@@ -48,7 +48,8 @@ class GridNavigator:
         self.cell = body.cell_size
         self.origin = voxels.origin
         stand = standable(voxels.solid, voxels.top, ceil(body.height / body.cell_height))
-        self.levels = [self._floor(stand, voxels.top, height) for height in _floor_heights(stand, voxels.top, self.cell)]
+        heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), self.cell)
+        self.levels = [self._floor(stand, voxels.top, height) for height in heights]
         self.floors = [level.height for level in self.levels]
         self._cache_size = cache
         self._fields: OrderedDict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -270,10 +271,19 @@ class GridNavigator:
         return int(near[0]), int(near[1])
 
 
-def _floor_heights(stand: np.ndarray, tops: np.ndarray, cell: float) -> list[float]:
-    """Heights of the floors: the largest standable levels, at least FLOOR_GAP apart, lowest first."""
-    heights = tops[stand]
-    chosen: list[float] = []
+def _covered(solid: np.ndarray) -> np.ndarray:
+    """(rows, columns, layers) bool: voxels that have something solid above them."""
+    above = np.logical_or.accumulate(solid[..., ::-1], axis=2)[..., ::-1]
+    return np.concatenate([above[..., 1:], np.zeros_like(above[..., :1])], 2)
+
+
+def _floor_heights(stand: np.ndarray, tops: np.ndarray, covered: np.ndarray, cell: float) -> list[float]:
+    """Heights of the floors: the largest standable levels, at least FLOOR_GAP apart, lowest first.
+
+    A level with less than a third of it under something solid is a roof, unless no level is covered.
+    """
+    heights, indoors = tops[stand], covered[stand]
+    chosen: list[tuple[float, bool]] = []
     while len(heights):
         low = heights.min()
         counts = np.bincount(((heights - low) / 0.05).astype(int))
@@ -282,7 +292,8 @@ def _floor_heights(stand: np.ndarray, tops: np.ndarray, cell: float) -> list[flo
         if near.sum() * cell**2 < MIN_FLOOR_AREA:
             break
         height = float(np.median(heights[near]))
-        if all(abs(height - other) >= FLOOR_GAP for other in chosen):
-            chosen.append(height)
-        heights = heights[~near]
-    return sorted(chosen)
+        if all(abs(height - other) >= FLOOR_GAP for other, _ in chosen):
+            chosen.append((height, bool(indoors[near].mean() > 1 / 3)))
+        heights, indoors = heights[~near], indoors[~near]
+    rooms = [height for height, inside in chosen if inside]
+    return sorted(rooms or [height for height, _ in chosen])

@@ -1,0 +1,160 @@
+"""Generate a split: scenes first (procedural houses), then their episodes.
+
+    python -m hm3dm3_env.episodes.generate split=val                       36 houses, 1,000 episodes
+    python -m hm3dm3_env.episodes.generate split=val houses=12 episodes=48 a small one
+    python -m hm3dm3_env.episodes.generate split=homes scenes=homes        over imported homes
+    python -m hm3dm3_env.episodes.generate split=val scenes=hm3d           over <data>/scenes/hm3d/val
+
+Scenes are worked on in parallel; one that is done is kept, so a killed run continues. The same seed gives
+the same bytes with any number of workers.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from hm3dm3_env.cli import command
+from hm3dm3_env.episodes.goals import GoalConfig
+from hm3dm3_env.episodes.sampler import EpisodePlan, NoEpisode, SamplingConfig, SceneSampler, plan_split
+from hm3dm3_env.episodes.schema import FORMAT, VERSION, EpisodeError, read_json
+from hm3dm3_env.files import gzip_json_bytes, json_bytes, sha256, write_atomic
+from hm3dm3_env.scenes.hm3dsem import scene_folders
+from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.embedded import EmbeddedSimulator
+
+SIZES = {"train": (145, 3000), "val": (36, 1000), "mini": (2, 6), "homes": (0, 66)}
+"""Default (scenes, episodes) a split: HM3DSem's scene counts, the paper's val size; the others are ours."""
+SEEDS = {"train": 10, "val": 20, "mini": 30, "homes": 40}
+
+
+@dataclass(frozen=True)
+class GenerateConfig:
+    """What to generate."""
+
+    split: str = "val"
+    scenes: str = "procedural"
+    """procedural: build houses; otherwise a folder below <data>/scenes ("homes", or "hm3d" with the split below it)."""
+    data: str = "data"
+    """Root of scenes/ and episodes/."""
+    houses: int | None = None
+    """Number of scenes (default: by split; existing folders: all)."""
+    episodes: int | None = None
+    """Number of episodes over all scenes (default: by split)."""
+    seed: int | None = None
+    """Of the episodes (default: by split)."""
+    workers: int = 2
+    goals: GoalConfig = field(default_factory=GoalConfig)
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    body: Body = field(default_factory=Body)
+
+
+def generate(config: GenerateConfig) -> Path:
+    """Generate a split and return the path of its header file.
+
+    Raises:
+        ValueError: a split without defaults and no sizes given, or nothing came out.
+        SceneError: no scenes.
+    """
+    houses, episodes = SIZES.get(config.split, (config.houses, config.episodes))
+    houses, episodes = config.houses or houses, config.episodes or episodes
+    if houses is None or not episodes:
+        raise ValueError(f"split {config.split!r} has no default size; give houses=<n> and episodes=<n>")
+    seed = config.seed if config.seed is not None else SEEDS.get(config.split, 50)
+    root, folders = _scenes(config, houses)
+    folder = Path(config.data) / "episodes" / config.split
+    plans = plan_split(seed, episodes, config.sampling)
+    settings = {"seed": seed, "goals": asdict(config.goals), "sampling": asdict(config.sampling), "body": asdict(config.body)}
+    jobs = []
+    for i, scene in enumerate(folders):
+        mine = plans[i :: len(folders)]
+        fingerprint = sha256(json_bytes([settings, scene.name, i, [asdict(plan) for plan in mine]]))
+        path = folder / "content" / f"{scene.name}.json.gz"
+        jobs.append((scene, i, mine, config, seed, fingerprint, path))
+    dropped = _run(jobs, config.workers)
+    made = sum(len(read_json(job[-1])["episodes"]) for job in jobs)
+    if not made:
+        raise ValueError(f"{folder}: no scene gave an episode; first reasons: {dropped[:3]}")
+    header = {"format": FORMAT, "version": VERSION, "split": config.split, "episodes": [], "settings": settings,
+              "scenes": [scene.name for scene in folders], "scenes_root": str(root.relative_to(Path(config.data) / "scenes")),
+              "dropped": dropped}
+    path = folder / f"{config.split}.json.gz"
+    write_atomic(path, gzip_json_bytes(header))
+    for line in dropped:
+        print(f"dropped: {line}")
+    print(f"{made} episodes in {len(folders)} scenes: {path}")
+    return path
+
+
+def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
+    base = Path(config.data) / "scenes"
+    if config.scenes == "procedural":
+        from hm3dm3_env.scenes.procedural import build_split
+
+        return base / "procedural" / config.split, build_split(base / "procedural", config.split, houses, config.workers)
+    root = base / config.scenes
+    if config.scenes == "hm3d":
+        root = root / config.split
+    folders = scene_folders(root)
+    return root, folders[:houses] if houses else folders
+
+
+def _run(jobs: list[tuple[Any, ...]], workers: int) -> list[str]:
+    """Run what is not done yet; returns the reasons of all dropped episodes, in order of scenes."""
+    todo = [job for job in jobs if not _done(job[-1], job[-2])]
+    bar = tqdm(total=len(jobs), initial=len(jobs) - len(todo), desc="episodes", unit="scene")
+    if workers <= 1:
+        for job in todo:
+            _scene_job(*job)
+            bar.update()
+    elif todo:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for future in as_completed([pool.submit(_scene_job, *job) for job in todo]):
+                future.result()
+                bar.update()
+    bar.close()
+    return [line for job in jobs for line in read_json(job[-1])["dropped"]]
+
+
+def _done(path: Path, fingerprint: str) -> bool:
+    try:
+        return read_json(path).get("fingerprint") == fingerprint
+    except EpisodeError:
+        return False
+
+
+def _scene_job(scene: Path, number: int, plans: list[EpisodePlan], config: GenerateConfig, seed: int, fingerprint: str,
+               path: Path) -> None:
+    sim = EmbeddedSimulator(config.body)
+    sim.load(scene)
+    sampler = SceneSampler(sim, config.goals, config.sampling, seed, number)
+    episodes, dropped = [], []
+    for plan in plans:
+        try:
+            episodes.append(sampler.sample(plan, config.split))
+        except NoEpisode as error:
+            dropped.append(f"{scene.name}: episode {plan.index}: {error}")
+    used = {i for episode in episodes for goal in episode["goals"] for i in (goal["object_id"], *goal["acceptable"])}
+    objects = {}
+    for finder in sampler.finders:
+        for identity in sorted(used & {item.id for item in finder.instances}):
+            seen = finder.viewpoints(identity)
+            if seen is None or str(identity) in objects:
+                continue
+            item = sim.scene.instances[identity]
+            objects[str(identity)] = {"category": item.category, "position": item.center.round(4).tolist(),
+                                      "viewpoints": seen.positions.tolist(), "coverage": seen.coverage.round(4).tolist()}
+    content = {"format": FORMAT, "version": VERSION, "scene": scene.name, "fingerprint": fingerprint, "objects": objects,
+               "episodes": episodes, "dropped": dropped}
+    write_atomic(path, gzip_json_bytes(content))
+
+
+main = command(GenerateConfig, "generate", generate)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Episodes: what they are, and their files.
+
+    <data>/episodes/<split>/<split>.json.gz            header: version, split, seed, scenes (Habitat's convention:
+                                                       its episode list is empty)
+    <data>/episodes/<split>/content/<scene>.json.gz    the objects with their viewpoints, and the episodes
+
+Every error names the file, the episode and the field, and says what to do.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from hm3dm3_env.episodes.goals import ImageGoal
+from hm3dm3_env.geometry import Pose, from_quaternion
+
+FORMAT, VERSION = "hm3dm3-episodes", 1
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_POINT = {**_NUMBERS, "minItems": 3, "maxItems": 3}
+_ROTATION = {**_NUMBERS, "minItems": 4, "maxItems": 4}
+_IMAGE = {
+    "type": "object", "required": ["position", "rotation", "hfov_deg", "size"],
+    "properties": {"position": _POINT, "rotation": _ROTATION, "size": {"type": "integer", "minimum": 8},
+                   "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180}},
+}
+_GOAL = {
+    "type": "object", "required": ["modality", "category", "text", "object_id", "acceptable"],
+    "properties": {
+        "modality": {"enum": ["ON", "TN", "IIN"]}, "category": {"type": "string", "minLength": 1}, "text": {"type": "string"},
+        "object_id": {"type": "integer"}, "acceptable": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+        "image": {"anyOf": [{"type": "null"}, _IMAGE]},
+        "predicates": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}},
+    },
+}
+_EPISODE = {
+    "type": "object", "required": ["episode_id", "index", "floor", "floor_height", "starts", "goals", "makespan"],
+    "properties": {
+        "episode_id": {"type": "string", "minLength": 1}, "index": {"type": "integer", "minimum": 0},
+        "floor": {"type": "integer", "minimum": 0}, "floor_height": {"type": "number"},
+        "starts": {"type": "array", "minItems": 1, "maxItems": 8, "items": {
+            "type": "object", "required": ["position", "rotation"], "properties": {"position": _POINT, "rotation": _ROTATION}}},
+        "goals": {"type": "array", "minItems": 1, "maxItems": 8, "items": _GOAL},
+        "makespan": {"type": "number", "exclusiveMinimum": 0},
+    },
+}
+_HEADER = {
+    "type": "object", "required": ["split", "scenes", "scenes_root"],
+    "properties": {"split": {"type": "string"}, "scenes": {"type": "array", "items": {"type": "string"}},
+                   "scenes_root": {"type": "string"}},
+}
+_CONTENT = {
+    "type": "object", "required": ["scene", "objects", "episodes"],
+    "properties": {"scene": {"type": "string"}, "episodes": {"type": "array"}, "objects": {"type": "object"}},
+}
+
+
+class EpisodeError(ValueError):
+    """An episode file that cannot be used."""
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """An object that can be a goal: `category`, `position` (3,) of its box's centre, `viewpoints` (V, 3)."""
+
+    category: str
+    position: np.ndarray
+    viewpoints: np.ndarray
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the team is told to find, and (withheld from it) which objects count.
+
+    Attributes:
+        modality: "ON" (category), "TN" (description) or "IIN" (image).
+        text: the category or the description; "" for an image goal.
+        object_id: the instance that was drawn.
+        acceptable: ids of the instances that count.
+        image: the camera of an image goal.
+        predicates: what a description states, as (kind, value) pairs.
+    """
+
+    modality: str
+    category: str
+    text: str
+    object_id: int
+    acceptable: tuple[int, ...]
+    image: ImageGoal | None = None
+    predicates: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode, ready to be played: scene folder, floor, K starts, M goals, and the oracle makespan in metres."""
+
+    id: str
+    index: int
+    split: str
+    scene: Path
+    floor: int
+    floor_height: float
+    starts: tuple[Pose, ...]
+    goals: tuple[Goal, ...]
+    makespan: float
+    objects: dict[int, SceneObject]
+
+    @cached_property
+    def viewpoints(self) -> list[np.ndarray]:
+        """(V_j, 3) acceptable viewpoints of each goal."""
+        return [np.concatenate([self.objects[i].viewpoints for i in goal.acceptable]) for goal in self.goals]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a .json.gz.
+
+    Raises:
+        EpisodeError: missing, empty, not gzip, or not JSON.
+    """
+    try:
+        value = json.loads(gzip.decompress(path.read_bytes()))
+    except FileNotFoundError as error:
+        raise EpisodeError(f"{path}: no such file; make the split with "
+                           "`python -m hm3dm3_env.episodes.generate split=<name>`") from error
+    except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise EpisodeError(f"{path}: not a gzipped JSON file ({error}); generate the split again") from error
+    if not isinstance(value, dict):
+        raise EpisodeError(f"{path}: expected a JSON object at the top, not {type(value).__name__}")
+    if value.get("format", FORMAT) != FORMAT or value.get("version") != VERSION:
+        raise EpisodeError(f"{path}: version {value.get('version')!r} of format {value.get('format')!r}; "
+                           f"this release reads {FORMAT} version {VERSION}")
+    return value
+
+
+def _check(value: Any, schema: dict[str, Any], where: str) -> None:
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    if error is not None:
+        field = ".".join(str(part) for part in error.absolute_path) or "(top)"
+        raise EpisodeError(f"{where}: {field}: {error.message}")
+
+
+def _rotation(value: list[float], where: str) -> tuple[float, float]:
+    try:
+        return from_quaternion(value)
+    except ValueError as error:
+        raise EpisodeError(f"{where}: {error}") from error
+
+
+def load_split(data: Path | str, split: str, scenes: set[str] | None = None) -> list[Episode]:
+    """All episodes of a split in order of their index, checked; `scenes` keeps only those scenes.
+
+    Raises:
+        EpisodeError: see the message.
+    """
+    data = Path(data)
+    folder = data / "episodes" / split
+    path = folder / f"{split}.json.gz"
+    header = read_json(path)
+    _check(header, _HEADER, str(path))
+    root = data / "scenes" / header["scenes_root"]
+    episodes: list[Episode] = []
+    for scene in header["scenes"]:
+        if scenes is None or scene in scenes:
+            episodes += _load_content(folder / "content" / f"{scene}.json.gz", scene, root, split)
+    ids = [episode.id for episode in episodes]
+    twice = next((i for i in ids if ids.count(i) > 1), None) if len(set(ids)) < len(ids) else None
+    if twice is not None:
+        raise EpisodeError(f"{path}: episode {twice}: episode_id: appears twice")
+    return sorted(episodes, key=lambda episode: episode.index)
+
+
+def _load_content(path: Path, scene: str, root: Path, split: str) -> list[Episode]:
+    content = read_json(path)
+    _check(content, _CONTENT, str(path))
+    if content["scene"] != scene:
+        raise EpisodeError(f"{path}: scene: is {content['scene']!r}, but the file is listed for {scene!r}")
+    if not (root / scene).is_dir():
+        raise EpisodeError(f"{path}: scene: no folder {root / scene}; generate or copy the scenes there")
+    objects = {int(key): _object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()}
+    return [_episode(value, objects, root / scene, split, path) for value in content["episodes"]]
+
+
+def _object(value: dict[str, Any], where: str) -> SceneObject:
+    try:
+        position, viewpoints = np.asarray(value["position"], float), np.asarray(value["viewpoints"], float)
+        category = str(value["category"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise EpisodeError(f"{where}: needs category, position and viewpoints ({type(error).__name__}: {error})") from error
+    if position.shape != (3,) or viewpoints.ndim != 2 or viewpoints.shape[1] != 3 or not np.isfinite(viewpoints).all():
+        raise EpisodeError(f"{where}: viewpoints: must be a list of [x, y, z] in metres")
+    return SceneObject(category, position, viewpoints)
+
+
+def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: str, path: Path) -> Episode:
+    name = value.get("episode_id", "?") if isinstance(value, dict) else "?"
+    where = f"{path}: episode {name}"
+    _check(value, _EPISODE, where)
+    starts = []
+    for i, start in enumerate(value["starts"]):
+        heading, pitch = _rotation(start["rotation"], f"{where}: starts.{i}.rotation")
+        starts.append(Pose(*map(float, start["position"]), heading, pitch))
+    goals = []
+    for j, goal in enumerate(value["goals"]):
+        for identity in (*goal["acceptable"], goal["object_id"]):
+            if identity not in objects:
+                raise EpisodeError(f"{where}: goals.{j}.acceptable: object {identity} is not among the file's objects")
+        image = goal.get("image")
+        if (image is not None) != (goal["modality"] == "IIN"):
+            raise EpisodeError(f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one")
+        if image is not None:
+            _rotation(image["rotation"], f"{where}: goals.{j}.image.rotation")
+            image = ImageGoal(tuple(image["position"]), tuple(image["rotation"]), image["hfov_deg"], image["size"],
+                              image.get("object_coverage", 0.0), image.get("frame_coverage", 0.0))
+        goals.append(Goal(goal["modality"], goal["category"], goal["text"], goal["object_id"], tuple(goal["acceptable"]),
+                          image, tuple((kind, word) for kind, word in goal.get("predicates", []))))
+    return Episode(value["episode_id"], value["index"], split, scene, value["floor"], value["floor_height"], tuple(starts),
+                   tuple(goals), value["makespan"], objects)

@@ -1,0 +1,171 @@
+"""The team's shared occupancy map: every agent's posed depth folded into one grid of 5 cm cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from hm3dm3_env.geometry import Pose, rotation_matrix
+from hm3dm3_env.sim.base import Frame
+
+UNKNOWN, FREE, OCCUPIED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class MapConfig:
+    """Sizes of the shared map."""
+
+    cell: float = 0.05
+    """Side of a cell, metres (VLFM, and the benchmark)."""
+    size: float = 64.0
+    """Side of the map, metres, centred on the team's starts (ours)."""
+    obstacle_low: float = 0.2
+    """Points this high above the floor or higher are obstacles, metres (ours)."""
+    obstacle_high: float = 1.5
+    """Points higher than this are overhead and block nobody, metres (ours)."""
+    stride: int = 160
+    """At most about this many image rows and columns are used; larger frames are subsampled (ours)."""
+
+
+class SharedMap:
+    """Unknown, free and occupied cells of one floor.
+
+    Attributes:
+        cells: (N, N) uint8; rows along z, columns along x.
+        origin: (x, z) world position of the low corner of cell (0, 0), metres.
+        floor: height of the floor, metres.
+        box: [row0, row1, column0, column1] bounds of everything known, half open.
+    """
+
+    def __init__(self, config: MapConfig, center: np.ndarray, floor: float) -> None:
+        self.config = config
+        self.cell = config.cell
+        count = int(round(config.size / config.cell))
+        self.cells = np.zeros((count, count), np.uint8)
+        self.origin = np.floor(np.array([center[0], center[2]]) / config.cell) * config.cell - count // 2 * config.cell
+        self.floor = floor
+        self.box = np.array([count, 0, count, 0], np.int64)
+
+    def update(self, frame: Frame) -> None:
+        """Fold one frame in: cells of obstacle points, and free space along the depth rays up to them."""
+        depth, camera = frame.depth, frame.camera
+        step = (max(depth.shape[0] // self.config.stride, 1), max(depth.shape[1] // self.config.stride, 1))
+        _fold(depth, step[0], step[1], camera.focal, rotation_matrix(frame.pose.heading, frame.pose.pitch),
+              camera.eye(frame.pose), self.floor, self.config.obstacle_low, self.config.obstacle_high,
+              self.cells, self.origin, self.cell, self.box)
+
+    def mark_free(self, position: np.ndarray, radius: float) -> None:
+        """Where an agent stands is free: a disc around `position`, where still unknown."""
+        rows, columns = self._disc(position, radius)
+        block = self.cells[rows, columns]
+        self.cells[rows, columns] = np.where(block == UNKNOWN, FREE, block)
+        if len(rows):
+            self.box[:] = (min(self.box[0], rows.min()), max(self.box[1], rows.max() + 1),
+                           min(self.box[2], columns.min()), max(self.box[3], columns.max() + 1))
+
+    def mark_occupied(self, position: np.ndarray) -> None:
+        """A bump: the cell at `position` blocks, whatever the depth said."""
+        row, column = self.to_cell(position)
+        self.cells[row, column] = OCCUPIED
+
+    def _disc(self, position: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        row, column = self.to_cell(position)
+        reach = int(np.ceil(radius / self.cell))
+        dr, dc = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+        near = np.hypot(dr, dc) * self.cell <= radius
+        rows, columns = row + dr[near], column + dc[near]
+        inside = (rows >= 0) & (rows < len(self.cells)) & (columns >= 0) & (columns < len(self.cells))
+        return rows[inside], columns[inside]
+
+    def to_cell(self, points: np.ndarray) -> np.ndarray:
+        """(..., 2) int64 rows and columns of (..., 3) world points, clipped to the map."""
+        points = np.asarray(points, float)
+        cells = np.stack([points[..., 2] - self.origin[1], points[..., 0] - self.origin[0]], -1) / self.cell
+        return np.clip(np.floor(cells), 0, len(self.cells) - 1).astype(np.int64)
+
+    def to_world(self, cells: np.ndarray) -> np.ndarray:
+        """(..., 3) world positions of the centres of (..., 2) cells, on the floor."""
+        cells = np.asarray(cells, float)
+        return np.stack([self.origin[0] + (cells[..., 1] + 0.5) * self.cell, np.full(cells.shape[:-1], self.floor),
+                         self.origin[1] + (cells[..., 0] + 0.5) * self.cell], -1)
+
+    def window(self, margin: float = 1.0) -> tuple[slice, slice]:
+        """Rows and columns of the known part with a margin in metres: policies need not look at the rest."""
+        pad, count = int(np.ceil(margin / self.cell)), len(self.cells)
+        r0, r1, c0, c1 = (int(v) for v in self.box)
+        return slice(max(r0 - pad, 0), min(r1 + pad, count)), slice(max(c0 - pad, 0), min(c1 + pad, count))
+
+    def crop(self, pose: Pose, size: int, cell: float) -> np.ndarray:
+        """(size, size, 3) uint8 egocentric crop, the agent in the middle looking up: free, occupied, unknown (255 or 0)."""
+        out = np.zeros((size, size, 3), np.uint8)
+        _crop(self.cells, self.origin, self.cell, pose.x, pose.z, pose.heading, cell, out)
+        return out
+
+    def explored_area(self) -> float:
+        """Known floor area, square metres."""
+        rows, columns = self.window(0.0)
+        return float(np.count_nonzero(self.cells[rows, columns])) * self.cell**2
+
+
+@numba.njit(cache=True, nogil=True)
+def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, origin, cell, box):
+    height, width = depth.shape
+    count = cells.shape[0]
+    bins = 360
+    near, far = np.full(bins, np.inf), np.zeros(bins)
+    r0, r1, c0, c1 = box[0], box[1], box[2], box[3]
+    for v in range(step_r // 2, height, step_r):
+        for u in range(step_c // 2, width, step_c):
+            d = depth[v, u]
+            if d <= 0:
+                continue
+            x, y = (u + 0.5 - width / 2) / focal * d, (height / 2 - v - 0.5) / focal * d
+            px = rotation[0, 0] * x + rotation[0, 1] * y - rotation[0, 2] * d
+            py = rotation[1, 0] * x + rotation[1, 1] * y - rotation[1, 2] * d + eye[1] - floor
+            pz = rotation[2, 0] * x + rotation[2, 1] * y - rotation[2, 2] * d
+            reach = np.sqrt(px * px + pz * pz)
+            b = int((np.arctan2(px, pz) + np.pi) / (2 * np.pi) * bins) % bins
+            if py > high:  # overhead: the ray was below `high` only at first
+                top = eye[1] - floor
+                if py > top:
+                    far[b] = max(far[b], reach * (high - top) / (py - top))
+                continue
+            row, column = int((eye[2] + pz - origin[1]) / cell), int((eye[0] + px - origin[0]) / cell)
+            if row < 0 or column < 0 or row >= count or column >= count:
+                continue
+            r0, r1, c0, c1 = min(r0, row), max(r1, row + 1), min(c0, column), max(c1, column + 1)
+            if py >= low:
+                cells[row, column] = 2
+                near[b] = min(near[b], reach)
+            else:
+                far[b] = max(far[b], reach)
+                if cells[row, column] == 0:
+                    cells[row, column] = 1
+    box[0], box[1], box[2], box[3] = r0, r1, c0, c1
+    for b in range(bins):
+        limit = min(near[b] - cell, far[b]) if near[b] < np.inf else far[b]
+        for part in range(2):  # two rays a degree leave no gap of a cell at 5 m
+            angle = (b + 0.25 + 0.5 * part) / bins * 2 * np.pi - np.pi
+            dx, dz = np.sin(angle), np.cos(angle)
+            reach = 0.0
+            while reach < limit:
+                row, column = int((eye[2] + dz * reach - origin[1]) / cell), int((eye[0] + dx * reach - origin[0]) / cell)
+                if 0 <= row < count and 0 <= column < count and cells[row, column] == 0:
+                    cells[row, column] = 1
+                reach += cell / 2
+
+
+@numba.njit(cache=True, nogil=True)
+def _crop(cells, origin, cell, x, z, heading, size, out):
+    n, count = out.shape[0], cells.shape[0]
+    sh, ch = np.sin(heading), np.cos(heading)
+    for i in range(n):
+        ahead = (n / 2 - i - 0.5) * size
+        for j in range(n):
+            right = (j + 0.5 - n / 2) * size
+            px, pz = x - sh * ahead + ch * right, z - ch * ahead - sh * right
+            row, column = int(np.floor((pz - origin[1]) / cell)), int(np.floor((px - origin[0]) / cell))
+            state = cells[row, column] if 0 <= row < count and 0 <= column < count else 0
+            out[i, j, 2 if state == 0 else state - 1] = 255
