@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 import hydra
 from hydra.core.config_store import ConfigStore
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 T = TypeVar("T")
 
 
 def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[], None]:
     """An entry point that calls `task` with a `schema` dataclass made from `configs/<name>.yaml` and the arguments."""
-    ConfigStore.instance().store(name=f"{name}_schema", node=schema)
+    ConfigStore.instance().store(name=f"{name}_schema", node=_writable(schema))
 
     @hydra.main(version_base=None, config_path="pkg://configs", config_name=name)
     def run(config: Any) -> None:
@@ -42,6 +42,20 @@ def build(schema: type[T], **values: Any) -> T:
         ValueError: names the key.
     """
     try:
-        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), values))  # type: ignore[return-value]
+        return OmegaConf.to_object(OmegaConf.merge(_writable(schema), values))  # type: ignore[return-value]
     except Exception as error:  # OmegaConf has a family of errors; all mean bad input
         raise ValueError(f"{schema.__name__}: {str(error).splitlines()[0]}") from error
+
+
+def _writable(schema: type) -> DictConfig:
+    """The config node of a dataclass; nodes of frozen dataclasses are made writable while they are composed."""
+
+    def unlock(node: Any) -> None:
+        if isinstance(node, DictConfig):
+            OmegaConf.set_readonly(node, False)
+            for key in node:
+                unlock(node._get_node(key))
+
+    root = OmegaConf.structured(schema)
+    unlock(root)
+    return root
