@@ -93,7 +93,7 @@ def place(
             problems.append(fault)
         model = Model([ModelPart("", "box", _unit_box(), np.zeros((12, 3, 2)))])
     matrix, offset = _transform(piece, model, base)
-    builder, names = Builder(palette), []
+    builder, names = Builder(palette), dict[str, str]()
     for part in model.parts:
         surface, name = _surface(piece, part, model, palette, cache.bundle, problems)
         if surface is None or not keep(part):
@@ -104,7 +104,7 @@ def place(
             triangles[:, ::-1] if piece.mirrored else triangles,
             part.uv[:, ::-1] if piece.mirrored else part.uv,
         )
-        names.append(name)
+        names.setdefault(surface, name)
     if not builder.data:
         return None
     area = builder.area()
@@ -117,8 +117,9 @@ def place(
         if piece.look.color
         else max(sorted(colors), key=lambda word: colors[word])
     )
-    texture = [piece.look.texture.name] if piece.look.texture else []
-    return Placed(builder, colour, material_word([*texture, *names, piece.name]))
+    main = max(sorted(area), key=lambda name: area[name])
+    texture = piece.look.texture.name if piece.look.texture else names[main]
+    return Placed(builder, colour, material_word([texture]))
 
 
 def is_glass(part: ModelPart) -> bool:

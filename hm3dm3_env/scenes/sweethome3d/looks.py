@@ -168,11 +168,11 @@ def color_word(color: Color) -> str:
 def material_word(names: list[str]) -> str:
     """A material word that occurs in one of the names ("oak_wood.jpg" gives "oak"), or ""."""
     for name in names:
+        if name.lower() in _MATERIALS and name.lower() != "redwood":  # a colour, such as "sand_stone"
+            continue
         for word in _MATERIAL_WORDS:
-            if word in name.lower() and "redwood" not in name.lower():
-                return {"cloth": "fabric", "textile": "fabric", "redwood": "wood"}.get(word, word)
-        if "redwood" in name.lower():
-            return "wood"
+            if word in name.lower():
+                return {"cloth": "fabric", "textile": "fabric"}.get(word, word)
     return ""
 
 
