@@ -1,4 +1,4 @@
-"""The Sweet Home 3D importer: geometry, doors, furniture poses, names, errors, and the shared example homes."""
+"""The Sweet Home 3D importer: geometry, doors, poses, names, errors, and the shared example homes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hm3dm3_env.scenes.layout import SceneObject
 from hm3dm3_env.scenes.sweethome3d import HomeError, import_homes, read_floors
 from hm3dm3_env.scenes.sweethome3d.__main__ import main
 from hm3dm3_env.scenes.sweethome3d.build import Floor
+from hm3dm3_env.scenes.sweethome3d.cutouts import corners_of
 from hm3dm3_env.scenes.sweethome3d.furniture import category
 from hm3dm3_env.scenes.sweethome3d.home_xml import Piece, Wall
 from hm3dm3_env.scenes.sweethome3d.looks import color_word
@@ -35,17 +36,24 @@ HOME = """<?xml version='1.0'?>
   <room name='Bedroom #1' floorColor='FF804020'><point x='10' y='10'/><point x='395' y='10'/>
     <point x='395' y='290'/><point x='10' y='290'/></room>
   <room><point x='405' y='10'/><point x='790' y='10'/><point x='790' y='290'/><point x='405' y='290'/></room>
-  <doorOrWindow name='Door' model='none.obj' x='400' y='200' angle='1.5707964' width='90' depth='10' height='208'
-                wallThickness='1.0'><sash xAxis='0' yAxis='0' width='1' startAngle='0' endAngle='1'/></doorOrWindow>
+  <doorOrWindow name='Door' model='none.obj' x='400' y='200' angle='1.5707964' width='90' depth='10'
+                height='208'
+                wallThickness='1.0'><sash xAxis='0' yAxis='0' width='1' startAngle='0'
+                endAngle='1'/></doorOrWindow>
   <doorOrWindow name='Front door' model='none.obj' x='600' y='300' width='90' depth='20' height='208'/>
-  <doorOrWindow name='Small window' model='none.obj' x='200' y='0' width='100' depth='20' height='100' elevation='90'/>
-  <pieceOfFurniture name='Double bed 140x190' model='wedge.obj' x='110' y='150' width='200' depth='140' height='50'
+  <doorOrWindow name='Small window' model='none.obj' x='200' y='0' width='100' depth='20' height='100'
+                elevation='90'/>
+  <pieceOfFurniture name='Double bed 140x190' model='wedge.obj' x='110' y='150' width='200' depth='140'
+                    height='50'
                     angle='1.5707964' color='FF0F1E55'/>
-  <pieceOfFurniture name='Lost box #2' model='gone.obj' x='300' y='50' width='40' depth='20' height='30' elevation='70'
+  <pieceOfFurniture name='Lost box #2' model='gone.obj' x='300' y='50' width='40' depth='20' height='30'
+                    elevation='70'
                     angle='0.5235988'/>
-  <pieceOfFurniture name='Hidden' visible='false' model='gone.obj' x='300' y='50' width='40' depth='20' height='30'/>
+  <pieceOfFurniture name='Hidden' visible='false' model='gone.obj' x='300' y='50' width='40' depth='20'
+                    height='30'/>
   <furnitureGroup name='Kitchen' x='0' y='0' width='1' depth='1' height='1'>
-    <pieceOfFurniture name='Cooker' model='wedge.obj' modelMirrored='true' x='700' y='40' width='60' depth='60'
+    <pieceOfFurniture name='Cooker' model='wedge.obj' modelMirrored='true' x='700' y='40' width='60'
+                    depth='60'
                       height='85'><material name='body' color='FFFFFFFF'/></pieceOfFurniture>
   </furnitureGroup>
   <pieceOfFurniture name='Tree' model='gone.obj' x='400' y='900' width='40' depth='20' height='300'/>
@@ -102,7 +110,10 @@ def free_floor(floor: Floor, cell: float = 0.05) -> tuple[np.ndarray, np.ndarray
             for a, b, c in part.vertices[part.faces]:
                 if max(a[2], b[2], c[2]) < 0.15 or min(a[2], b[2], c[2]) > 1.41:
                     continue
-                steps = int(max(np.linalg.norm(b - a), np.linalg.norm(c - a), np.linalg.norm(c - b)) / cell * 1.6) + 1
+                steps = (
+                    int(max(np.linalg.norm(b - a), np.linalg.norm(c - a), np.linalg.norm(c - b)) / cell * 1.6)
+                    + 1
+                )
                 u, v = np.meshgrid(np.arange(steps + 1) / steps, np.arange(steps + 1) / steps)
                 keep = u + v <= 1 + 1e-9
                 spots = a + u[keep][:, None] * (b - a) + v[keep][:, None] * (c - a)
@@ -126,8 +137,12 @@ def test_layout_is_not_mirrored_and_rooms_are_named(floor: Floor) -> None:
     assert (floor.model.regions[bed.region], floor.model.regions[cooker.region]) == ("bedroom 1", "kitchen")
     assert floor.model.source["author"] == "A. Tester" and floor.model.source["license"] == "CC0"
     # The wall along the north runs to the right, so its right side (red) faces the rooms, to the south.
-    red = [part for item in named(floor, "wall") for part in item.parts
-           if floor.model.surfaces[part.surface].color == (1.0, 0.0, 0.0)]
+    red = [
+        part
+        for item in named(floor, "wall")
+        for part in item.parts
+        if floor.model.surfaces[part.surface].color == (1.0, 0.0, 0.0)
+    ]
     assert red and all(abs(part.vertices[:, 1].min() + 0.1) < 0.01 for part in red)
 
 
@@ -153,8 +168,12 @@ def test_walls_have_holes_and_doors_are_passable(floor: Floor) -> None:
     assert len(named(floor, "door frame")) == 1 and len(named(floor, "door")) == 1
     assert len(named(floor, "window")) == 1
     labels, x, y = free_floor(floor)
-    left, right = (labels[np.hypot(x - at, y + 2.7).argmin() // x.shape[1], np.hypot(x - at, y + 2.7).argmin()
-                          % x.shape[1]] for at in (3.0, 6.0))
+    left, right = (
+        labels[
+            np.hypot(x - at, y + 2.7).argmin() // x.shape[1], np.hypot(x - at, y + 2.7).argmin() % x.shape[1]
+        ]
+        for at in (3.0, 6.0)
+    )
     assert left == right > 0
     assert (labels > 0).sum() * 0.0025 > 8.0
     assert not ((labels > 0) & ((y < -2.9) | (y > -0.1))).any()  # nobody gets out of the house
@@ -173,9 +192,20 @@ def test_colours_and_problems(floor: Floor) -> None:
     assert (color_word((0.95, 0.95, 0.95)), color_word((0.02, 0.02, 0.02))) == ("white", "black")
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("Bed 140x190", "bed"), ("Double bed #2", "double bed"), ("Coffee table", "coffee table"), ("Chair 3", "chair"),
-    ("Canapé", "canapé"), ("Staircase", "stairs"), ("Table 120 cm", "table"), ("TV unit", "tv unit"), ("42", "object")])
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("Bed 140x190", "bed"),
+        ("Double bed #2", "double bed"),
+        ("Coffee table", "coffee table"),
+        ("Chair 3", "chair"),
+        ("Canapé", "canapé"),
+        ("Staircase", "stairs"),
+        ("Table 120 cm", "table"),
+        ("TV unit", "tv unit"),
+        ("42", "object"),
+    ],
+)
 def test_categories(name: str, expected: str) -> None:
     assert category(Piece("pieceOfFurniture", "", name, "", "", (0, 0), 0, (1, 1, 1))) == expected
 
@@ -185,6 +215,14 @@ def test_round_wall_bulges_to_the_right_side() -> None:
     shape = wall_shapes([wall])[0]
     assert shape.center[:, 1].max() == pytest.approx(1.0, abs=0.01)
     assert shape.left[:, 1].max() == pytest.approx(1.05, abs=0.01)
+
+
+def test_round_cut_outs_keep_their_corners() -> None:
+    circle = corners_of("M0,0.5 a0.5,0.5 0 1,0 1,0 a0.5,0.5 0 1,0 -1,0 z")
+    assert len(circle) == 4 and sum(item.area for item in circle) == pytest.approx(1 - np.pi / 4, abs=0.01)
+    arch = corners_of("M0,1 v-0.8 a0.5,0.2 0 1,1 1,0 v0.8 z")
+    assert len(arch) == 2 and min(item.bounds[1] for item in arch) == pytest.approx(0.8, abs=0.01)
+    assert corners_of("M0,0 v1 h1 v-1 z") == [] and corners_of("a what") == []
 
 
 def test_archive_equals_loose_file_and_bytes_repeat(loose: Path, tmp_path: Path) -> None:
@@ -203,11 +241,18 @@ def test_archive_equals_loose_file_and_bytes_repeat(loose: Path, tmp_path: Path)
     assert "gone.obj" in (next(one.folder.glob("*.attributes.json")).read_text())
 
 
-@pytest.mark.parametrize("content, message", [
-    ("<home", "broken XML"), ("<house/>", "root element"), ("<home/>", "without walls and rooms"),
-    (HOME.replace("thickness='10'", "thickness='thin'"), "thickness='thin' is not a number"),
-    (HOME.replace("x='110'", ""), "'x' is missing"), (HOME.replace("FF804020", "brown"), "floorColor='brown'"),
-    ("<home><wall xStart='0' yStart='0' xEnd='9' yEnd='0'/></home>", "no visible level encloses")])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("<home", "broken XML"),
+        ("<house/>", "root element"),
+        ("<home/>", "without walls and rooms"),
+        (HOME.replace("thickness='10'", "thickness='thin'"), "thickness='thin' is not a number"),
+        (HOME.replace("x='110'", ""), "'x' is missing"),
+        (HOME.replace("FF804020", "brown"), "floorColor='brown'"),
+        ("<home><wall xStart='0' yStart='0' xEnd='9' yEnd='0'/></home>", "no visible level encloses"),
+    ],
+)
 def test_broken_files_are_named(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "Home.xml"
     path.write_text(content)

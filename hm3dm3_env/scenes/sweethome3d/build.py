@@ -14,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 
 from hm3dm3_env.scenes.layout import SceneModel, SceneObject
 from hm3dm3_env.scenes.sweethome3d.bundle import Bundle
+from hm3dm3_env.scenes.sweethome3d.cutouts import corners_of, fill_corners
 from hm3dm3_env.scenes.sweethome3d.furniture import ModelCache, Placed, category, place
 from hm3dm3_env.scenes.sweethome3d.home_xml import Home, HomeError, Level, Piece, Wall
 from hm3dm3_env.scenes.sweethome3d.looks import WHITE, Color, Palette, color_word, material_word
@@ -250,9 +251,15 @@ def _wall_objects(
     for opening in openings:
         for index, cut in opening.cuts:
             cuts.setdefault(index, []).append((cut, opening.hole))
+    curved = [(opening, corners_of(opening.piece.cutout)) for opening in openings if opening.cuts]
     objects = []
     for index, shape in enumerate(shapes):
         builder = build_wall(shape, cuts.get(index, []), palette, bundle, problems, limit)  # type: ignore[arg-type]
+        for opening, corners in curved:
+            if corners and opening.cuts[0][0] == index:
+                surface = palette.look(shape.wall.left, WHITE, bundle, problems)
+                thick = shape.wall.thickness
+                fill_corners(builder, corners, opening.hole, thick, opening.piece.mirrored, surface)
         if builder.data:
             middle = shape.center[len(shape.center) // 2] if len(shape.center) > 2 else shape.center.mean(0)
             color, material = _words(

@@ -108,6 +108,7 @@ class Piece:
     wall_distance: float = 0.0
     openable: bool = False
     group: tuple[str, ...] = ()
+    cutout: str = ""
 
 
 @dataclass
@@ -295,4 +296,5 @@ class _Reader:
             self.number(item, "wallDistance", 0.0),
             item.find("sash") is not None,
             group,
+            item.get("cutOutShape", ""),
         )
