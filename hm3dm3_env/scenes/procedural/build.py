@@ -1,0 +1,81 @@
+"""Write whole splits of houses, resumable: a house that is complete on disk is kept."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tqdm import tqdm
+
+from hm3dm3_env.scenes.layout import write_dataset_config, write_scene
+from hm3dm3_env.scenes.procedural.house import build_house
+
+FIRST_SEED = {"train": 0, "val": 1_000_000, "mini": 2_000_000}
+SPLIT_SIZE = 100_000
+"""Seeds of one split; the ranges of the splits do not meet."""
+
+
+def split_seed(split: str, index: int) -> int:
+    """The seed of house `index` of a split.
+
+    Raises:
+        ValueError: an unknown split or an index outside of it.
+    """
+    if split not in FIRST_SEED:
+        raise ValueError(f"unknown split {split!r}; one of {', '.join(FIRST_SEED)}")
+    if not 0 <= index < SPLIT_SIZE:
+        raise ValueError(f"index {index} is outside of split {split!r} (0..{SPLIT_SIZE - 1})")
+    return FIRST_SEED[split] + index
+
+
+def scene_id(split: str, index: int) -> str:
+    """Scene ids are unique over the splits: p00012, pv00012, pm00012."""
+    return {"train": "p", "val": "pv", "mini": "pm"}[split] + f"{index:05d}"
+
+
+def finished(folder: Path, split: str, index: int) -> Path | None:
+    """The complete folder of a house, if it exists. Folders appear only when complete (see `write_scene`)."""
+    found = sorted(path for path in folder.glob(f"{scene_id(split, index)}-*") if path.is_dir())
+    return found[0] if found else None
+
+
+def build_one(out: Path, split: str, index: int, plans: bool = False) -> Path:
+    """Make one house under `<out>/<split>` unless it is there; returns its folder."""
+    folder = Path(out) / split
+    name, picture = scene_id(split, index), folder / "plans" / f"{scene_id(split, index)}.png"
+    done = finished(folder, split, index)
+    if done is None or (plans and not picture.exists()):
+        model, plan = build_house(split_seed(split, index))
+        done = write_scene(model, folder, name)
+        if plans:
+            from hm3dm3_env.scenes.procedural.plans import draw_plan
+            draw_plan(model, plan, picture, f"{name} (seed {split_seed(split, index)})")
+    return done
+
+
+def build_split(out: Path, split: str, count: int, workers: int = 1, plans: bool = False,
+                progress: bool = False) -> list[Path]:
+    """Make houses 0..count-1 of a split; returns their folders in order.
+
+    Raises:
+        ValueError: an unknown split, or a count or number of workers that is not positive.
+    """
+    split_seed(split, max(count - 1, 0))
+    if count < 1 or workers < 1:
+        raise ValueError(f"count and workers must be at least 1, not {count} and {workers}")
+    out = Path(out)
+    (out / split).mkdir(parents=True, exist_ok=True)
+    write_dataset_config(out / split)
+    bar = tqdm(total=count, desc=split, unit="house", disable=not progress)
+    folders: list[Path] = []
+    with bar:
+        if workers == 1:
+            for index in range(count):
+                folders.append(build_one(out, split, index, plans))
+                bar.update()
+        else:
+            with ProcessPoolExecutor(workers) as pool:
+                for future in [pool.submit(build_one, out, split, index, plans) for index in range(count)]:
+                    folders.append(future.result())
+                    bar.update()
+    return folders

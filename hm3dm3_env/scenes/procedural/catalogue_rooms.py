@@ -1,0 +1,188 @@
+"""Categories of living, dining, sleeping and working rooms. Sizes in metres, from common retail pieces; ours."""
+
+from __future__ import annotations
+
+from hm3dm3_env.scenes.procedural import shapes_decor as decor
+from hm3dm3_env.scenes.procedural import shapes_leisure as fun
+from hm3dm3_env.scenes.procedural import shapes_seating as seat
+from hm3dm3_env.scenes.procedural import shapes_storage as store
+from hm3dm3_env.scenes.procedural.kinds import Kind, kind
+
+SOFT = ("fabric:grey/light_grey/beige/navy/teal/green/mustard/dark_red/cream/blue/brown leather:brown/black/tan/cream "
+        "velvet:teal/pink/dark_green/navy/mustard/purple")
+CLOTH = "fabric:white/grey/navy/teal/green/mustard/dark_red/cream/blue/pink/purple/orange knit:cream/grey/terracotta/mint plaid:red/blue/green"
+WOOD = "wood:*"
+TIMBER = "wood:* paintedwood:white/cream/grey/navy/mint/dark_green/light_blue"
+SHADE = "fabric:white/cream/beige/grey/navy/mustard/terracotta/teal"
+METALS = "metal:black/silver/gold/white/copper"
+POT = "ceramic:white/grey/terracotta/navy/teal/mustard wicker:tan stone:grey/dark_grey"
+
+SEATING: tuple[Kind, ...] = (
+    kind("couch", seat.sofa, "1.7-2.3 0.85-0.95 0.78-0.9", SOFT, "wall", "liv:1 lib.3 gam.6 mus.4 sun.4",
+         near="coffee_table/front/0.9 side_table/sides/0.7/1-2 cushion/on/0.9/2-4 tv_stand/facing/0.9 floor_lamp/sides/0.6 rug/under/0.6"),
+    kind("sectional sofa", seat.sectional, "2.3-2.8 1.5-1.7 0.78-0.88", SOFT, "corner", "liv.3", near="cushion/on/0.9/2-4"),
+    kind("loveseat", seat.sofa, "1.35-1.6 0.8-0.9 0.78-0.92", SOFT, "wall", "liv.35 bed.15 lib.4 off.15 sun.5 stu.4",
+         near="cushion/on/0.7/1-2", seats=2),
+    kind("armchair", seat.sofa, "0.78-0.95 0.78-0.9 0.8-1.0", SOFT, "wall", "liv.85:1-2 bed.35 gst.3 lib.9:1-2 off.3 mus.5 sun.7:1-2 nur.3",
+         near="cushion/on/0.4 side_table/sides/0.3 floor_lamp/sides/0.3", seats=1),
+    kind("recliner", seat.sofa, "0.85-1.0 0.9-1.0 0.95-1.08", "leather:brown/black/tan/cream fabric:grey/navy/brown", "wall",
+         "liv.3 gam.4 lib.3", seats=1, recline=True),
+    kind("chaise lounge", seat.sofa, "1.4-1.7 0.75-0.85 0.75-0.85", SOFT, "wall", "bed.15 liv.15 sun.3", seats=1, arms=False),
+    kind("ottoman", seat.ottoman, "0.45-0.8 0.45-0.65 0.38-0.45", SOFT, "free", "liv.5 bed.3 lib.4 nur.4 clo.3"),
+    kind("bean bag chair", seat.bean_bag, "0.7-0.95 0.7-0.9 0.6-0.75",
+         "fabric:blue/green/orange/red/purple/grey/pink leather:black/brown", "edge", "chd.5 pla.7:1-2 gam.6:1-2 liv.1"),
+    kind("rocking chair", seat.rocking_chair, "0.58-0.68 0.8-0.95 1.0-1.12", TIMBER, "wall", "nur.7 liv.12 sun.4 lib.25", frame="wood"),
+    kind("dining chair", seat.chair, "0.42-0.5 0.44-0.52 0.85-1.0", TIMBER + " fabric:grey/beige/navy/teal leather:black/brown/white", "near",
+         frame="wood"),
+    kind("chair", seat.chair, "0.42-0.5 0.44-0.52 0.8-0.95", TIMBER + " plastic:white/red/yellow/teal/black", "wall",
+         "bed.25 gst.4 hal.2 lau.1 mus.5:1-2 stu.5 sun.3 gar.15"),
+    kind("captain's chair", seat.chair, "0.55-0.6 0.5-0.56 0.85-0.98", TIMBER + " leather:brown/black", "wall", "off.3 lib.4 ent.2", arms=True),
+    kind("folding chair", seat.chair, "0.42-0.46 0.42-0.48 0.78-0.85", "metal:black/grey/white wood:pine/oak", "edge",
+         "gar.4:1-2 sto.4:1-2 mus.3:1-2 wor.3", frame="metal"),
+    kind("office chair", seat.office_chair, "0.6-0.68 0.6-0.68 0.95-1.2",
+         "fabric:black/grey/blue/red/green leather:black/brown/white", "near", frame="metal"),
+    kind("stool", seat.stool, "0.32-0.4 0.32-0.4 0.44-0.5", TIMBER + " leather:black/brown plastic:white/red", "edge",
+         "kit.25 bat.2 wor.6 mus.3 stu.5 clo.3 lau.15"),
+    kind("bar stool", seat.stool, "0.36-0.42 0.36-0.42 0.66-0.76", TIMBER + " leather:black/tan/white metal:black/silver", "near"),
+    kind("bench", seat.bench, "0.9-1.4 0.34-0.42 0.44-0.48", TIMBER + " leather:brown/black fabric:grey/beige", "wall",
+         "ent.6 hal.35 gym.3 clo.3 sun.3"),
+    kind("bed bench", seat.bench, "1.0-1.4 0.38-0.45 0.44-0.48", SOFT, "near"),
+    kind("deck chair", seat.hammock_chair, "0.55-0.65 0.9-1.1 0.85-0.95", "fabric:blue/green/red/white/orange", "free", "sun.7:1-2 gar.15", frame="wood"),
+    kind("garden bench", seat.bench, "1.2-1.5 0.5-0.6 0.82-0.9", TIMBER, "wall", "sun.5 gar.1", back=True),
+)
+
+TABLES: tuple[Kind, ...] = (
+    kind("dining table", seat.table, "1.4-2.0 0.85-1.0 0.74-0.77", WOOD + " paintedwood:white marble:white/grey", "centre", "din:1",
+         near="dining_chair/around/1/4-6 fruit_bowl/on/0.6 vase/on/0.5 plate/on/0.6/2-4 candle_holder/on/0.3/1-2"),
+    kind("round table", seat.table, "0.9-1.2 0.9-1.2 0.74-0.77", WOOD + " paintedwood:white glass:light_blue marble:white", "centre", "gam.3 sun.5 lib.25 stu.2",
+         near="dining_chair/around/0.9/2-4 vase/on/0.4", style="round"),
+    kind("kitchen table", seat.table, "0.9-1.3 0.7-0.85 0.74-0.77", WOOD + " paintedwood:white/mint", "centre", "kit.3",
+         near="dining_chair/around/1/2-4 fruit_bowl/on/0.5 mug/on/0.5/1-2"),
+    kind("coffee table", seat.table, "0.9-1.3 0.5-0.7 0.38-0.46", WOOD + " glass:light_blue marble:white paintedwood:white/black", "near",
+         near="book/on/0.6/1-2 remote_control/on/0.6 vase/on/0.3 tray/on/0.3 bowl/on/0.3"),
+    kind("side table", seat.table, "0.4-0.55 0.4-0.5 0.5-0.62", WOOD + " metal:black/gold paintedwood:white", "wall", "liv.2 sun.4 lib.4 hal.15",
+         near="table_lamp/on/0.6 book/on/0.4 mug/on/0.3"),
+    kind("console table", seat.table, "0.9-1.3 0.3-0.38 0.76-0.85", WOOD + " metal:black/gold", "wall", "ent.6 hal.6 liv.25 din.2",
+         near="vase/on/0.6 table_lamp/on/0.6 mirror/above/0.6 photo_frame/on/0.5/1-2"),
+    kind("desk", seat.desk, "1.1-1.6 0.6-0.75 0.73-0.76", TIMBER, "wall", "off:1 chd.7 gst.3 bed.15 stu.5 mus.2",
+         near="office_chair/front/0.95 laptop/on/0.5 computer_monitor/on/0.6/1-2 desk_lamp/on/0.7 book/on/0.6/1-2 keyboard/on/0.4 pencil_holder/on/0.5"),
+    kind("folding table", seat.table, "1.1-1.5 0.6-0.7 0.72-0.74", "plastic:white/grey wood:pine", "wall", "gar.25 sto.2 stu.4 wor.2", frame="metal", style="bars"),
+    kind("kids table", seat.table, "0.7-0.9 0.5-0.6 0.48-0.54", "paintedwood:white/yellow/mint/pink/light_blue wood:birch/pine", "free",
+         "pla.8 chd.25 nur.2", near="kids_chair/around/1/2-4 toy_blocks/on/0.4"),
+    kind("kids chair", seat.chair, "0.3-0.34 0.3-0.34 0.55-0.62", "paintedwood:red/yellow/mint/pink/light_blue wood:birch/pine", "near", frame="wood"),
+    kind("drafting table", seat.table, "1.0-1.3 0.65-0.75 0.85-0.95", WOOD + " paintedwood:white", "wall", "stu.8 off.1", style="trestle",
+         near="stool/front/0.8 desk_lamp/on/0.6 book/on/0.5"),
+    kind("vanity table", seat.desk, "0.9-1.2 0.42-0.5 0.74-0.78", "paintedwood:white/cream/pink/mint wood:*", "wall", "bed.35 clo.4",
+         near="ottoman/front/0.8 mirror/above/0.9 perfume_bottle/on/0.7/1-3 jewelry_box/on/0.5"),
+)
+
+SLEEP: tuple[Kind, ...] = (
+    kind("bed", seat.bed, "1.4-1.8 2.0-2.1 0.95-1.2", CLOTH, "wall", "bed:1 gst:1", second=CLOTH, frame="wood",
+         near="nightstand/sides/1/2 pillow/on/1/2-4 picture/above/0.7 bed_bench/front/0.3 rug/under/0.5 blanket/on/0.4"),
+    kind("single bed", seat.bed, "0.95-1.1 1.95-2.05 0.85-1.0", CLOTH, "wall", "chd.75", second=CLOTH, frame="wood",
+         near="nightstand/sides/0.8/1 pillow/on/1/1 teddy_bear/on/0.6 poster/above/0.5 blanket/on/0.3", rails=True),
+    kind("bunk bed", seat.bunk_bed, "2.0-2.1 0.95-1.05 1.6-1.75", CLOTH, "corner", "chd.25", second=CLOTH, frame="wood"),
+    kind("daybed", seat.sofa, "1.9-2.05 0.85-0.95 0.75-0.85", SOFT, "wall", "gst.25 stu.5 off.2", near="cushion/on/1/2-3", seats=2),
+    kind("crib", seat.crib, "1.2-1.3 0.65-0.72 0.9-1.0", "fabric:pink/light_blue/mint/yellow/cream", "wall", "nur:1", frame="wood", near="mobile/above/0.3"),
+    kind("nightstand", store.cabinet, "0.42-0.55 0.36-0.42 0.5-0.62", TIMBER, "near", drawers=2, feet=0.12,
+         near="table_lamp/on/0.8 alarm_clock/on/0.4 book/on/0.5 photo_frame/on/0.3 mug/on/0.2"),
+    kind("wardrobe", store.cabinet, "1.0-1.8 0.55-0.62 1.95-2.2", TIMBER, "wall", "bed.85 chd.6 gst.7 clo.5 nur.3", doors=3, drawers=1),
+    kind("armoire", store.cabinet, "0.9-1.1 0.5-0.6 1.8-2.0", TIMBER, "wall", "bed.2 gst.2 hal.1", doors=2, drawers=2, feet=0.12),
+    kind("dresser", store.cabinet, "1.1-1.5 0.45-0.52 0.8-0.95", TIMBER, "wall", "bed.7 gst.4 chd.3 clo.5", drawers=3, feet=0.1,
+         near="mirror/above/0.5 vase/on/0.4 jewelry_box/on/0.4 photo_frame/on/0.5/1-2 table_lamp/on/0.3"),
+    kind("chest of drawers", store.cabinet, "0.7-0.9 0.42-0.5 1.05-1.3", TIMBER, "wall", "bed.35 chd.5 gst.3 nur.4 hal.15 clo.4", drawers=5,
+         near="photo_frame/on/0.4 vase/on/0.3 potted_plant/on/0.3"),
+    kind("changing table", store.cabinet, "0.85-1.0 0.5-0.58 0.88-0.95", "paintedwood:white/mint/cream wood:birch/pine", "wall", "nur.9", drawers=3,
+         near="folded_towels/on/0.6 teddy_bear/on/0.3"),
+    kind("blanket chest", store.carton, "0.9-1.2 0.42-0.5 0.45-0.5", WOOD + " wicker:tan", "wall", "bed.25 gst.3 liv.1", lid=True),
+    kind("clothes rack", store.rack, "0.9-1.3 0.4-0.48 1.5-1.7", CLOTH, "wall", "clo.8 bed.15 lau.25 sto.15", frame="metal"),
+    kind("cheval mirror", decor.picture, "0.5-0.65 0.05-0.07 1.5-1.7", "wood:*", "edge", "bed.4 clo.6 ent.2 gst.2", art="mirror"),
+    kind("pillow", seat.cushion, "0.48-0.62 0.36-0.42 0.13-0.16", "fabric:white/cream/light_grey/light_blue/pink/navy", "near"),
+    kind("cushion", seat.cushion, "0.38-0.48 0.12-0.16 0.38-0.46", CLOTH + " velvet:teal/mustard/pink/dark_green/purple", "near", lean=True),
+    kind("blanket", decor.books, "0.5-0.6 0.38-0.45 0.08-0.12", "knit:cream/grey/terracotta/mint plaid:red/blue/green fabric:grey/mustard", "top:bed/single_bed/blanket_chest/bench", "gst.3"),
+)
+
+STORAGE: tuple[Kind, ...] = (
+    kind("bookshelf", store.shelf, "0.8-1.2 0.28-0.34 1.7-2.1", TIMBER, "wall", "liv.7 off.8:1-2 lib:3-5 bed.25 chd.5 hal.25 gst.2 mus.3 gam.2 stu.3"),
+    kind("low bookcase", store.shelf, "0.9-1.3 0.28-0.34 0.75-1.0", TIMBER, "wall", "chd.4 pla.6 nur.4 lib.4 hal.3 off.3",
+         near="potted_plant/on/0.4 globe/on/0.3 photo_frame/on/0.5 teddy_bear/on/0.2"),
+    kind("cube shelf", store.shelf, "0.8-1.2 0.36-0.4 0.8-1.2", "paintedwood:white/black wood:oak/birch/walnut", "wall", "pla.7 chd.4 off.3 clo.4 nur.4 stu.4",
+         fill="boxes", rows=2, near="potted_plant/on/0.3 basket/on/0.3"),
+    kind("tv stand", store.cabinet, "1.2-1.8 0.38-0.45 0.45-0.58", TIMBER, "near", "", doors=3, feet=0.1,
+         near="tv/on/1 speaker/on/0.3 game_console/on/0.3 vase/on/0.2"),
+    kind("media console", store.cabinet, "1.2-1.6 0.38-0.45 0.5-0.6", TIMBER, "wall", "gam.7 bed.15", doors=2, near="tv/on/1 game_console/on/0.6"),
+    kind("sideboard", store.cabinet, "1.3-1.8 0.42-0.48 0.78-0.9", TIMBER, "wall", "din.75 liv.3 hal.15", doors=4, feet=0.12,
+         near="picture/above/0.6 vase/on/0.5 table_lamp/on/0.4 candle_holder/on/0.4/1-2 wine_bottle/on/0.4/1-2"),
+    kind("china cabinet", store.cabinet, "0.9-1.2 0.4-0.46 1.8-2.05", TIMBER, "wall", "din.5 liv.1", doors=2, drawers=2, glass=True),
+    kind("display cabinet", store.cabinet, "0.7-0.9 0.36-0.42 1.6-1.9", TIMBER, "wall", "liv.25 lib.3 gam.25 off.15", doors=2, glass=True),
+    kind("filing cabinet", store.cabinet, "0.42-0.5 0.55-0.62 0.7-1.3", "metal:grey/black/white/dark_green paintedwood:white", "wall", "off.7 sto.25 wor.2 stu.2",
+         drawers=3, feet=0.02, near="printer/on/0.4 potted_plant/on/0.3"),
+    kind("shoe rack", store.shelf, "0.7-1.0 0.3-0.36 0.5-0.8", WOOD + " metal:black/white", "wall", "ent.8 clo.7 hal.2 gar.15", fill="shoes", frame="posts", rows=2),
+    kind("wine rack", store.shelf, "0.6-0.8 0.3-0.36 0.8-1.1", WOOD + " metal:black", "wall", "din.3 kit.15 pan.35", fill="bottles", frame="posts", rows=4),
+    kind("bar cabinet", store.cabinet, "0.8-1.1 0.42-0.5 1.0-1.1", WOOD + " paintedwood:black/navy", "wall", "gam.5 din.2 liv.12", doors=2, drawers=1,
+         near="wine_bottle/on/0.9/2-3 tray/on/0.4"),
+    kind("wall shelf", store.wall_shelf, "0.6-1.0 0.18-0.22 0.36-0.42", TIMBER, "hang:1.45-1.6", "off.5 kit.3 chd.5 bat.2 stu.5 nur.4 lau.3 wor.3 liv.2",
+         near="potted_plant/on/0.3 vase/on/0.2"),
+    kind("coat rack", store.rack, "0.45-0.55 0.45-0.55 1.65-1.8", "fabric:navy/grey/dark_red/green/black/mustard", "corner", "ent.5 hal.25 off.2", frame="wood",
+         style="coat stand"),
+    kind("coat hooks", decor.hooks, "0.7-1.1 0.16-0.2 0.9-1.1", "fabric:navy/grey/dark_red/green/black/mustard", "hang:0.75-0.8", "ent.5 hal.2 lau.2 gar.2", frame="wood"),
+    kind("trunk", store.carton, "0.8-1.0 0.45-0.52 0.42-0.5", "leather:brown/black/dark_red wood:walnut/cherry", "wall", "liv.12 sto.3 bed.15 gst.25 lib.2", lid=True),
+    kind("storage box", store.carton, "0.36-0.5 0.3-0.38 0.26-0.34", "plastic:white/grey/blue/green/red/black fabric:grey/navy/beige", "edge",
+         "sto.8:1-3 clo.5:1-2 pla.5:1-2 chd.35 gar.5:1-2 lau.2", lid=True),
+    kind("cardboard box", store.carton, "0.4-0.6 0.34-0.45 0.32-0.45", "cardboard:tan/brown", "edge", "sto.9:2-4 gar.8:2-3 wor.4 off.2 gst.2"),
+    kind("wooden crate", store.open_box, "0.42-0.55 0.32-0.38 0.28-0.34", "wood:pine/oak/walnut", "edge", "gar.4:1-2 pan.6:1-2 sto.4 kit.1 wor.4", slats=True),
+    kind("toy box", store.open_box, "0.6-0.8 0.4-0.5 0.4-0.48", "paintedwood:red/yellow/light_blue/pink/white wood:birch", "wall", "pla.8 chd.5 nur.4", content="balls"),
+    kind("safe", store.cabinet, "0.42-0.5 0.42-0.5 0.5-0.65", "metal:dark_grey/black/dark_green", "corner", "off.3 clo.25 bed.1 sto.2", doors=1, feet=0.02),
+)
+
+LAMPS: tuple[Kind, ...] = (
+    kind("floor lamp", decor.floor_lamp, "0.36-0.46 0.36-0.46 1.45-1.7", SHADE, "corner", "liv.4 bed.3 off.4 lib.6 gst.3 mus.4 sun.3 nur.3 gam.3", frame="metal"),
+    kind("arc floor lamp", decor.arc_lamp, "0.8-1.0 0.3-0.34 1.5-1.75", METALS, "corner", "liv.25 lib.3 stu.3", frame="metal"),
+    kind("table lamp", decor.floor_lamp, "0.26-0.34 0.26-0.34 0.42-0.58", SHADE, "near", "", second="ceramic:white/teal/navy/grey/terracotta"),
+    kind("desk lamp", decor.arc_lamp, "0.36-0.44 0.2-0.24 0.42-0.5", METALS + " metal:red/teal/yellow", "top:desk/drafting table/workbench", "off.3", frame="metal"),
+    kind("wall lamp", decor.sconce, "0.2-0.28 0.16-0.2 0.3-0.36", SHADE, "hang:1.5-1.6", "hal.7:1-3 bat.3 liv.25:1-2 lib.4:1-2 din.2", frame="metal"),
+    kind("pendant lamp", decor.hanging_lamp, "0.34-0.5 0.34-0.5 0.6-0.8", METALS + " wicker:tan metal:teal/red", "ceiling", "kit.7 off.4 chd.6 bed.4 gst.4 stu.5 lib.4 lau.3 sun.4"),
+    kind("chandelier", decor.hanging_lamp, "0.6-0.85 0.6-0.85 0.7-0.9", "metal:gold/black/silver", "ceiling", "din.75 liv.3 lib.25 mus.3", frame="metal", style="chandelier"),
+    kind("ceiling fan", decor.hanging_lamp, "1.1-1.3 1.1-1.3 0.34-0.4", "wood:*", "ceiling", "liv.35 bed.4 sun.5 gym.4", frame="metal", style="fan"),
+    kind("ceiling lamp", decor.hanging_lamp, "0.34-0.46 0.34-0.46 0.12-0.15", "glass:white/cream", "ceiling",
+         "hal:1-2 bat.9 ent.9 pan.9 clo.9 sto.9 gar.9:1-2 lau.6 wor.9 nur.9 pla.9 gym.5 gam.9", frame="metal", style="flush"),
+)
+
+DECOR: tuple[Kind, ...] = (
+    kind("picture", decor.picture, "0.4-0.9 0.03-0.04 0.4-0.75", WOOD + " metal:black/gold/white", "hang:1.2-1.4",
+         "liv.95:2-4 bed.8:1-2 gst.8:1-2 hal.9:2-4 din.9:1-3 off.7:1-2 ent.6:1-2 lib.5 bat.3 mus.6:1-2 kit.4 gam.4 stu.7:1-3 sun.4 gym.3"),
+    kind("painting", decor.picture, "1.0-1.4 0.03-0.04 0.7-0.9", WOOD + " metal:gold/black", "hang:1.1-1.25", "liv.6 din.4 bed.3 hal.3 lib.3 mus.3 stu.5", mat=False),
+    kind("poster", decor.picture, "0.5-0.65 0.012-0.016 0.7-0.9", "paper:white/black", "hang:1.05-1.2", "chd.8:1-2 gam.7:1-2 gym.6:1-2 mus.6:1-2 gar.2 off.15", mat=False),
+    kind("map", decor.picture, "0.9-1.2 0.02-0.03 0.6-0.8", "wood:*", "hang:1.2-1.3", "off.3 chd.25 lib.4 hal.1", art="map", mat=False),
+    kind("mirror", decor.picture, "0.5-0.8 0.03-0.04 0.6-0.95", WOOD + " metal:gold/black/silver", "hang:1.1-1.2", "ent.6 hal.35 bed.25 gym.8:1-2 liv.2 clo.3", art="mirror"),
+    kind("whiteboard", decor.picture, "0.9-1.3 0.03-0.04 0.7-0.9", "plastic:white", "hang:1.05-1.15", "off.4 pla.2 stu.3 wor.15", art="board", frame="metal"),
+    kind("bulletin board", decor.picture, "0.7-1.0 0.03-0.04 0.5-0.7", "cardboard:tan", "hang:1.15-1.3", "off.35 chd.3 kit.2 lau.2 wor.2", second="paper:yellow/pink/mint", art="board", frame="wood"),
+    kind("chalkboard", decor.picture, "0.7-1.0 0.03-0.04 0.6-0.8", "stone:black", "hang:0.9-1.1", "pla.5 kit.2 chd.2", art="board", frame="wood"),
+    kind("wall clock", decor.clock, "0.28-0.42 0.04-0.05 0.28-0.42", "wood:* metal:black/silver/gold plastic:white/red", "hang:1.65-1.8", "kit.6 liv.4 off.4 din.25 gym.4 lau.25 hal.2"),
+    kind("grandfather clock", decor.clock, "0.45-0.55 0.26-0.32 1.9-2.1", "wood:*", "wall", "liv.15 hal.25 lib.3 din.15 ent.15", style="case"),
+    kind("potted plant", decor.plant, "0.3-0.5 0.3-0.5 0.45-0.7", POT, "edge", "liv.7:1-2 bed.4 off.5 hal.4 din.5 kit.3 bat.3 lib.4 ent.4 sun:2-4 gst.3 mus.3 stu.4 lau.15"),
+    kind("house plant", decor.plant, "0.55-0.8 0.55-0.8 1.2-1.7", POT, "corner", "liv.6 din.4 sun.9:1-2 hal.25 off.25 bed.2 ent.2 lib.3", style="palm"),
+    kind("indoor tree", decor.plant, "0.7-0.95 0.7-0.95 1.5-1.9", POT, "corner", "liv.3 sun.8 din.15", style="tree"),
+    kind("cactus", decor.plant, "0.26-0.36 0.26-0.36 0.45-0.8", POT, "edge", "off.2 liv.15 sun.5 chd.15 stu.3", style="cactus"),
+    kind("snake plant", decor.plant, "0.3-0.4 0.3-0.4 0.7-0.95", POT, "edge", "bed.25 bat.2 hal.25 liv.25 ent.3 off.2", style="snake"),
+    kind("flower pot", decor.plant, "0.24-0.32 0.24-0.32 0.36-0.46", POT, "top:console_table/sideboard/dresser/kitchen_counter/low_bookcase/side_table",
+         "liv.3 din.3 kit.3 sun.3", second="fabric:red/pink/yellow/purple/white", style="flower"),
+    kind("rug", decor.rug, "1.6-2.4 1.2-1.7 0.014", "fabric:dark_red/navy/beige/grey/teal/terracotta/cream/dark_green/mustard", "centre",
+         "off.5 lib.8 chd.6 pla.7 nur.8 mus.6 gam.5 stu.4 ent.3", second="fabric:cream/beige/navy/dark_red/white/gold/grey"),
+    kind("round rug", decor.rug, "1.2-1.7 1.2-1.7 0.014", "knit:cream/grey/terracotta/mint fabric:pink/navy/teal/mustard/grey", "centre", "chd.2 nur.15 bed.1 sun.3 clo.3", style="round"),
+    kind("doormat", decor.rug, "0.7-0.9 0.45-0.55 0.014", "knit:tan/grey/brown/dark_green", "edge", "ent.9 gar.3 lau.2", style="mat"),
+    kind("curtain", decor.curtain, "1.5 0.14 2.3", CLOTH, "near", frame="metal"),
+    kind("window blind", decor.blind, "1.2 0.06 1.0", "plastic:white/cream/grey wood:oak/walnut", "near", frame="metal"),
+    kind("vase", decor.vase, "0.16-0.24 0.16-0.24 0.3-0.45", "ceramic:white/teal/navy/terracotta/grey/mustard/black glass:light_blue/dark_green", "top:console_table/sideboard", "",
+         second="fabric:red/pink/yellow/purple/white", flowers=True),
+    kind("floor vase", decor.vase, "0.28-0.36 0.28-0.36 0.6-0.85", "ceramic:white/teal/navy/terracotta/black wicker:tan stone:grey", "corner", "liv.25 hal.25 ent.25 din.2 sun.2"),
+    kind("statue", decor.statue, "0.36-0.45 0.36-0.45 0.9-1.3", "stone:white/grey/black metal:gold/copper", "corner", "liv.15 hal.2 lib.3 ent.15 sun.2 stu.3", second="marble:white/grey/black"),
+    kind("sculpture", decor.statue, "0.18-0.26 0.18-0.26 0.35-0.5", "stone:white/grey/black metal:gold/copper", "top:sideboard/low_bookcase/console_table/dresser/coffee_table/fireplace", "liv.3 off.2 lib.4 din.2",
+         second="stone:black/grey"),
+    kind("fireplace", decor.fireplace, "1.3-1.6 0.35-0.42 1.1-1.25", "brick:terracotta/grey/white marble:white/grey stone:grey", "wall", "liv.4 lib.3", second="wood:* marble:white",
+         near="painting/above/0.6 candle_holder/on/0.5/1-2 clock/on/0.2"),
+    kind("firewood rack", store.rack, "0.5-0.65 0.32-0.4 0.6-0.75", "wood:walnut/oak", "edge", "liv.15 lib.15 gar.2", frame="metal", style="logs"),
+    kind("room divider", decor.screen_panels, "1.3-1.6 0.28-0.34 1.6-1.8", "fabric:white/cream/beige/navy/dark_red wicker:tan", "wall", "bed.15 stu.35 liv.08 gst.15", frame="wood"),
+    kind("globe", fun.globe, "0.3-0.38 0.3-0.38 0.42-0.52", "plastic:light_blue/blue/navy", "top:desk/low bookcase/sideboard/dresser", "lib.5 off.3 chd.2", second="plastic:green/tan/olive"),
+    kind("floor globe", fun.globe, "0.45-0.55 0.45-0.55 0.95-1.1", "plastic:tan/blue/cream", "corner", "lib.45 off.12", second="plastic:green/olive/brown"),
+)

@@ -1,0 +1,47 @@
+"""A whole house from a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hm3dm3_env.scenes.layout import SceneModel
+from hm3dm3_env.scenes.procedural.floorplan import FloorPlan, make_plan
+from hm3dm3_env.scenes.procedural.furnish import furnish_room
+from hm3dm3_env.scenes.procedural.kinds import make_style
+from hm3dm3_env.scenes.procedural.placing import RoomState
+from hm3dm3_env.scenes.procedural.structure import build_structure
+from hm3dm3_env.scenes.procedural.textures import surface
+
+GENERATOR = "hm3dm3-procedural-1"
+"""Recorded in each scene; raise the number when equal seeds give other houses."""
+
+
+def generate_house(seed: int) -> SceneModel:
+    """The house of a seed: z up, metres, floor at z=0. Equal seeds give equal models.
+
+    Raises:
+        ValueError: a negative seed.
+    """
+    return build_house(seed)[0]
+
+
+def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
+    """The model and its floor plan (see `generate_house`)."""
+    if seed < 0:
+        raise ValueError(f"seed must not be negative: {seed}")
+    streams = np.random.SeedSequence([0x484D33, seed]).spawn(64)
+    plan = make_plan(np.random.default_rng(streams[0]))
+    style = make_style(np.random.default_rng(streams[1]))
+    objects, windows = build_structure(plan, style, np.random.default_rng(streams[2]))
+    for index in range(len(plan.rooms)):
+        room = RoomState(plan, index, windows[index], style)
+        furnish_room(room, np.random.default_rng(streams[3 + index]))
+        objects += room.objects()
+    keys = sorted({part.surface for item in objects for part in item.parts})
+    area = sum(room.area for room in plan.rooms)
+    source = {"generator": GENERATOR, "seed": seed, "area_m2": round(area, 2),
+              "rooms": [{"name": room.kind, "rect": [round(float(v), 3) for v in room.rect]} for room in plan.rooms],
+              "doors": [{"between": [door.a, door.b], "axis": door.axis, "level": float(door.level),
+                         "span": [float(door.low), float(door.high)]} for door in plan.doors]}
+    model = SceneModel(objects, {name: surface(name) for name in keys}, [room.kind for room in plan.rooms], source)
+    return model, plan
