@@ -1,0 +1,102 @@
+"""What a method is: a TeamPolicy, found by name. Methods in other packages register through entry points.
+
+    [options.entry_points]
+    hm3dm3.policies =
+        my_method = my_package.my_module:MyPolicy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+import numpy as np
+
+from hm3dm3_env.cli import build
+from hm3dm3_env.shared import Privileged, SharedState
+from policies.heatmaps.base import Encoder
+from policies.recognition.base import Recognizer
+
+GROUP = "hm3dm3.policies"
+
+
+@dataclass
+class TeamTask:
+    """What a policy gets at the start of an episode.
+
+    Attributes:
+        shared: the team's knowledge at step 0.
+        recognizer, encoder: the eyes, ready for this episode (the same for all methods).
+        rng: the policy's own random numbers for this episode.
+        privileged: the truth, for privileged policies only.
+    """
+
+    shared: SharedState
+    recognizer: Recognizer
+    encoder: Encoder
+    rng: np.random.Generator
+    privileged: Privileged | None = None
+
+
+class TeamPolicy(Protocol):
+    """A method under evaluation. `privileged` methods are marked in every table."""
+
+    privileged: bool = False
+
+    def reset(self, task: TeamTask) -> None:
+        """A new episode begins."""
+
+    def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
+        """The action number of every robot ("robot_0", ...), from the observations and the team's knowledge."""
+
+    def record(self) -> dict[str, Any]:
+        """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing."""
+
+
+_BUILT_IN: dict[str, tuple[str, str]] = {
+    "random": ("policies.random_policy", "RandomPolicy"),
+    "oracle": ("policies.oracle_policy", "OraclePolicy"),
+    "frontier": ("policies.frontier_policy", "FrontierPolicy"),
+    "higa_rule": ("higa.policy", "HigaRulePolicy"),
+    "higa": ("higa.policy", "HigaPolicy"),
+}
+
+
+def available() -> list[str]:
+    """Names of all methods: our own, and those of installed packages."""
+    return sorted({*_BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
+
+
+def policy_class(name: str) -> Callable[..., TeamPolicy]:
+    """The class behind a name.
+
+    Raises:
+        ValueError: no such method.
+    """
+    if name in _BUILT_IN:
+        from importlib import import_module
+
+        module, attribute = _BUILT_IN[name]
+        return getattr(import_module(module), attribute)
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            return point.load()
+    raise ValueError(f"unknown method {name!r}; available: {', '.join(available())} "
+                     f"(other packages add methods through the entry-point group {GROUP!r})")
+
+
+def make_policy(name: str, config: Mapping[str, Any] | None = None) -> TeamPolicy:
+    """A policy by name; `config` are the fields of its `Config` dataclass, if it has one.
+
+    Raises:
+        ValueError: unknown method, or a config it does not take.
+    """
+    cls = policy_class(name)
+    schema = getattr(cls, "Config", None)
+    if schema is None:
+        if config:
+            raise ValueError(f"method {name!r} takes no config, but got {sorted(config)}")
+        return cls()
+    return cls(build(schema, **dict(config or {})))

@@ -1,0 +1,210 @@
+"""The lower level that map-based methods share: eyes, map, frontiers, and the skills explore, approach, scan.
+
+A method decides who goes for what; the crew turns that into actions. The hand-over from searching to declaring
+is here, in one place: seen -> accepted (mean score) -> approached -> verified from close by -> declared, or
+rejected and forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hm3dm3_env.geometry import Pose
+from hm3dm3_env.shared import SharedState
+from hm3dm3_env.task import declare
+from policies.base import TeamTask
+from policies.frontiers import FrontierConfig, Frontiers, find_frontiers
+from policies.heatmaps.maps import HeatConfig, HeatMaps
+from policies.planner import FORWARD, LEFT, LOOK_DOWN, LOOK_UP, Field, MapPlanner, PlannerConfig, face
+from policies.recognition.tracker import Track, Tracker, TrackerConfig
+
+
+@dataclass(frozen=True)
+class CrewConfig:
+    """The shared lower level (ours)."""
+
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    tracker: TrackerConfig = field(default_factory=TrackerConfig)
+    frontiers: FrontierConfig = field(default_factory=FrontierConfig)
+    heat: HeatConfig = field(default_factory=HeatConfig)
+    use_heat: bool = True
+    """Keep heat maps (methods that never look at them turn them off)."""
+    first_scan: int = 11
+    """Turns of 30 degrees with which every robot starts."""
+    arrival_scan: int = 11
+    """Turns at most at a frontier that was reached, while it is still there."""
+    arrive: float = 0.5
+    """A frontier is reached within this, metres."""
+    stop: float = 0.6
+    """Stop in front of a candidate within this of the seen surface, metres."""
+    replan: int = 5
+    """Steps after which a path is planned again."""
+    desperate: float = 0.35
+    """With no frontier left, candidates from this score on are accepted and declared."""
+
+
+@dataclass
+class _Robot:
+    scan: int
+    path: np.ndarray | None = None
+    goal_point: np.ndarray | None = None
+    age: int = 0
+    last: Pose | None = None
+    last_action: int = 0
+    peeks: int = 0
+    bumps: int = 0
+
+
+class Crew:
+    """The state of the lower level for one episode."""
+
+    def __init__(self, task: TeamTask, config: CrewConfig) -> None:
+        shared = task.shared
+        self.config, self.recognizer, self.encoder = config, task.recognizer, task.encoder
+        self.planner = MapPlanner(shared.map, shared.body, config.planner)
+        self.tracker = Tracker(config.tracker, len(shared.goals))
+        self.heat = HeatMaps(config.heat, shared.map, len(shared.goals)) if config.use_heat else None
+        self.robots = [_Robot(config.first_scan) for _ in shared.poses]
+        self.done: list[np.ndarray] = []
+        self._frontiers: Frontiers | None = None
+        self._fields: dict[tuple[int, bool], Field] = {}
+
+    # -- seeing --------------------------------------------------------------------------------------------
+
+    def look(self, shared: SharedState) -> bool:
+        """Take in the step's frames; returns whether a goal got its first accepted candidate."""
+        self.shared = shared
+        self._frontiers, self._fields = None, {}
+        appeared = False
+        for robot, frame, pose, alive in zip(self.robots, shared.frames, shared.poses, shared.alive):
+            if robot.last is not None and robot.last_action == FORWARD:
+                self._feel(robot, pose)
+            if alive and pose != robot.last:
+                appeared |= self.tracker.update(self.recognizer.candidates(frame, shared.unresolved))
+                if self.heat is not None:
+                    self.heat.update(frame, self.encoder)
+            robot.last = pose
+        self.planner.update()
+        return appeared
+
+    def _feel(self, robot: _Robot, pose: Pose) -> None:
+        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said."""
+        assert robot.last is not None
+        if np.hypot(pose.x - robot.last.x, pose.z - robot.last.z) < 0.1:
+            robot.bumps += 1
+            robot.path = None
+            ahead = np.array([-np.sin(pose.heading), 0, -np.cos(pose.heading)])
+            reach = self.shared.body.radius + self.shared.map.cell
+            self.shared.map.mark_occupied(pose.position + ahead * reach)
+
+    def field(self, agent: int, through_unknown: bool = False) -> Field:
+        """Distances from a robot, once a step."""
+        key = (agent, through_unknown)
+        if key not in self._fields:
+            self._fields[key] = self.planner.field(self.shared.poses[agent], through_unknown)
+        return self._fields[key]
+
+    def frontiers(self) -> Frontiers:
+        """Frontiers that are still worth a trip, once a step."""
+        if self._frontiers is None:
+            window = self.shared.map.window(0.5)
+            passable = ~self.planner.grown[window]
+            found = find_frontiers(self.shared.map, passable, window, self.config.frontiers)
+            radius = self.config.frontiers.done_radius
+            keep = np.array([not any(np.hypot(p[0] - d[0], p[2] - d[2]) < radius for d in self.done) for p in found.points], bool)
+            self._frontiers = Frontiers(found.points[keep], found.sizes[keep]) if len(keep) else found
+        return self._frontiers
+
+    def frontier_distances(self, agent: int) -> np.ndarray:
+        """(F,) metres from a robot to each frontier (inf: unreachable on known floor)."""
+        return self.planner.distances(self.field(agent), self.frontiers().points)
+
+    # -- doing ---------------------------------------------------------------------------------------------
+
+    def chosen(self, agent: int, action: int) -> int:
+        """Remember what a robot does, to notice bumps."""
+        self.robots[agent].last_action = action
+        return action
+
+    def scanning(self, agent: int) -> bool:
+        """Whether a robot is in the middle of looking around."""
+        return self.robots[agent].scan > 0
+
+    def scan(self, agent: int) -> int:
+        """One turn of looking around."""
+        self.robots[agent].scan -= 1
+        return LEFT
+
+    def explore(self, agent: int, point: np.ndarray) -> int | None:
+        """The action towards a frontier; None when it was reached and looked at, or cannot be reached."""
+        robot, pose = self.robots[agent], self.shared.poses[agent]
+        level = self._level(pose)
+        if level is not None:
+            return level
+        if np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive:
+            self.done.append(point)
+            robot.path, robot.scan = None, self.config.arrival_scan
+            return self.scan(agent)
+        action = self._walk(agent, point)
+        if action is None:
+            self.done.append(point)
+        return action
+
+    def approach(self, agent: int, track: Track, verify: float | None = None) -> int | None:
+        """The action towards a candidate, up to its declaration; None when it was rejected or cannot be reached."""
+        robot, pose = self.robots[agent], self.shared.poses[agent]
+        gap = np.hypot(pose.x - track.point[0], pose.z - track.point[2])
+        if gap > self.config.stop and robot.peeks == 0:
+            action = self._level(pose) or self._walk(agent, track.point, slack=1.2)
+            if action is not None:
+                return action
+        turn = face(pose, track.point, self.config.planner.aim_deg)
+        if turn is not None and gap > 0.1:
+            return turn
+        verdict = self.tracker.verified(track)
+        if verify is not None and track.scores:
+            verdict = track.score >= verify
+        if verdict is None and robot.peeks < 2:  # too close to see it: look down
+            robot.peeks += 1
+            return LOOK_DOWN
+        robot.peeks, robot.path = 0, None
+        if verdict:
+            return declare(track.goal)
+        self.tracker.reject(track)
+        return None
+
+    def _level(self, pose: Pose) -> int | None:
+        """Back to a level camera."""
+        return LOOK_UP if pose.pitch < -0.1 else LOOK_DOWN if pose.pitch > 0.1 else None
+
+    def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:
+        robot, pose = self.robots[agent], self.shared.poses[agent]
+        stale = (robot.path is None or robot.age >= self.config.replan or robot.goal_point is None
+                 or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25)
+        if stale:
+            path = self.planner.path(self.field(agent), point, slack)
+            if not len(path):
+                path = self.planner.path(self.field(agent, through_unknown=True), point, slack)
+            if not len(path):
+                return None
+            robot.path, robot.goal_point, robot.age = path, point, 0
+        robot.age += 1
+        assert robot.path is not None
+        action = self.planner.steer(pose, robot.path)
+        if action is None:
+            robot.path = None
+        return action
+
+
+def nearest_free(distances: Sequence[float] | np.ndarray, points: np.ndarray, taken: Sequence[np.ndarray],
+                 gap: float = 1.0) -> int | None:
+    """Index of the nearest reachable point that is not within `gap` of a taken one, else of the nearest; None if none."""
+    distances = np.asarray(distances, float)
+    if not len(distances) or not np.isfinite(distances).any():
+        return None
+    free = np.array([not any(np.hypot(p[0] - t[0], p[2] - t[2]) < gap for t in taken) for p in points])
+    masked = np.where(free, distances, np.inf)
+    return int(masked.argmin() if np.isfinite(masked).any() else distances.argmin())

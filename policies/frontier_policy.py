@@ -1,0 +1,122 @@
+"""Nearest-frontier exploration: no semantics in the search, recognition only to declare what comes into view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hm3dm3_env.shared import SharedState
+from hm3dm3_env.task import WAIT
+from policies.base import TeamTask
+from policies.crew import Crew, CrewConfig, nearest_free
+
+
+@dataclass(frozen=True)
+class FrontierPolicyConfig:
+    """Nothing but the lower level."""
+
+    crew: CrewConfig = field(default_factory=lambda: CrewConfig(use_heat=False))
+
+
+class FrontierPolicy:
+    """Each robot goes to the nearest frontier that no teammate goes to; the nearest robot takes an accepted candidate."""
+
+    privileged = False
+    Config = FrontierPolicyConfig
+
+    def __init__(self, config: FrontierPolicyConfig | None = None) -> None:
+        self.config = config or FrontierPolicyConfig()
+
+    def reset(self, task: TeamTask) -> None:
+        """A new episode."""
+        self.crew = Crew(task, self.config.crew)
+        self.targets: list[np.ndarray | None] = [None] * task.shared.agents
+        self.taken: dict[int, int] = {}
+
+    def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
+        """Candidates first, then frontiers."""
+        self.crew.look(shared)
+        self._share_candidates(shared)
+        actions = {}
+        for k, alive in enumerate(shared.alive):
+            action = self._act(k, shared) if alive else WAIT
+            actions[f"robot_{k}"] = self.crew.chosen(k, action)
+        return actions
+
+    def _share_candidates(self, shared: SharedState) -> None:
+        """Keep who approaches what; give new candidates to the nearest robot without one."""
+        self.taken = {k: j for k, j in self.taken.items()
+                      if shared.alive[k] and shared.unresolved[j] and self.crew.tracker.best(j) is not None}
+        for j, left in enumerate(shared.unresolved):
+            best = self.crew.tracker.best(j) if left and j not in self.taken.values() else None
+            free = [k for k, alive in enumerate(shared.alive) if alive and k not in self.taken]
+            if best is None or not free:
+                continue
+            gaps = [float(np.hypot(shared.poses[k].x - best.point[0], shared.poses[k].z - best.point[2])) for k in free]
+            self.taken[free[int(np.argmin(gaps))]] = j
+
+    def _act(self, k: int, shared: SharedState) -> int:
+        crew = self.crew
+        while k in self.taken:
+            track = crew.tracker.best(self.taken[k])
+            action = crew.approach(k, track) if track is not None else None
+            if action is not None:
+                return action
+            if track is not None and track in crew.tracker.tracks[track.goal]:
+                crew.tracker.reject(track)  # out of reach
+            if crew.tracker.best(self.taken[k]) is None:
+                del self.taken[k]
+        if crew.scanning(k):
+            return crew.scan(k)
+        for _ in range(3):
+            point = self._target(k)
+            if point is None:
+                break
+            action = crew.explore(k, point)
+            if action is not None:
+                return action
+            self.targets[k] = None
+        return last_resort(crew, k, shared)
+
+    def _target(self, k: int) -> np.ndarray | None:
+        """Keep the frontier while it is there, else the nearest that is free."""
+        points = self.crew.frontiers().points
+        current = self.targets[k]
+        if current is not None and len(points):
+            gaps = np.hypot(points[:, 0] - current[0], points[:, 2] - current[2])
+            if gaps.min() < self.crew.config.frontiers.done_radius:
+                return current
+        others = [t for i, t in enumerate(self.targets) if i != k and t is not None]
+        pick = nearest_free(self.crew.frontier_distances(k), points, others)
+        self.targets[k] = None if pick is None else points[pick]
+        return self.targets[k]
+
+    def record(self) -> dict[str, Any]:
+        """Where candidates were seen at the end."""
+        return candidate_record(self.crew)
+
+
+def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
+    """No frontier is left: go for the best doubtful candidate, if any, else wait."""
+    config = crew.config
+    for _ in range(4):
+        doubtful = [t for j, left in enumerate(shared.unresolved) if left
+                    for t in [crew.tracker.best(j, config.desperate)] if t is not None]
+        if not doubtful:
+            return WAIT
+        track = max(doubtful, key=lambda t: t.score)
+        action = crew.approach(k, track, verify=config.desperate)
+        if action is not None:
+            return action
+        if track in crew.tracker.tracks[track.goal]:
+            crew.tracker.reject(track)
+    return WAIT
+
+
+def candidate_record(crew: Crew) -> dict[str, Any]:
+    """The candidates at the end of an episode: goal, place, score."""
+    return {"candidates": [{"goal": t.goal, "x": round(float(t.point[0]), 3), "z": round(float(t.point[2]), 3),
+                            "score": round(t.score, 3)} for tracks in crew.tracker.tracks for t in tracks]}

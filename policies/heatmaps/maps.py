@@ -1,0 +1,96 @@
+"""Heat maps: an encoder's similarities projected on the floor with the depth, and fused over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from hm3dm3_env.mapping import SharedMap
+from hm3dm3_env.sim.base import Frame
+from policies.heatmaps.base import Encoder
+
+
+@dataclass(frozen=True)
+class HeatConfig:
+    """How similarities become maps. The cone and the fusion are VLFM's, the grid is ours."""
+
+    cell: float = 0.25
+    """Side of a heat cell, metres."""
+    strips: int = 6
+    """Vertical strips a frame is cut into; each gets a similarity of its own."""
+    cone_floor: float = 0.25
+    """Confidence at the edge of the view; it is cos**2 towards 1 in the middle (VLFM)."""
+
+
+class HeatMaps:
+    """One map a goal over the extent of the shared map.
+
+    Attributes:
+        value: (M, n, n) float32 in 0..1; rows along z, columns along x.
+        confidence: (n, n) float32 in 0..1; 0: never looked at.
+        origin: (x, z) of the low corner, metres.
+    """
+
+    def __init__(self, config: HeatConfig, shared_map: SharedMap, goals: int) -> None:
+        self.config, self.origin = config, shared_map.origin
+        count = int(np.ceil(shared_map.config.size / config.cell))
+        self.value = np.zeros((goals, count, count), np.float32)
+        self.confidence = np.zeros((count, count), np.float32)
+
+    def update(self, frame: Frame, encoder: Encoder) -> None:
+        """Fold one frame in."""
+        heat = encoder.similarity(frame, self.config.strips).astype(np.float32)
+        far = frame.depth.max(0)
+        eye = frame.camera.eye(frame.pose)
+        _project(heat, far, frame.camera.focal, frame.pose.heading, frame.pose.pitch, eye[0], eye[2], self.origin,
+                 self.config.cell, self.config.cone_floor, self.value, self.confidence)
+
+    def cells(self, points: np.ndarray) -> np.ndarray:
+        """(..., 2) rows and columns of (..., 3) points, clipped."""
+        cells = np.stack([points[..., 2] - self.origin[1], points[..., 0] - self.origin[0]], -1) / self.config.cell
+        return np.clip(np.floor(cells), 0, self.value.shape[1] - 1).astype(np.int64)
+
+    def near(self, points: np.ndarray, radius: float = 1.0) -> np.ndarray:
+        """(M, P) largest heat within `radius` metres (in steps of cells) of (P, 3) points."""
+        points = np.asarray(points, float).reshape(-1, 3)
+        reach = int(round(radius / self.config.cell))
+        out = np.zeros((len(self.value), len(points)), np.float32)
+        for p, (row, column) in enumerate(self.cells(points)):
+            block = self.value[:, max(row - reach, 0) : row + reach + 1, max(column - reach, 0) : column + reach + 1]
+            out[:, p] = block.reshape(len(self.value), -1).max(1)
+        return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _project(heat, far, focal, heading, pitch, x, z, origin, cell, floor, value, confidence):
+    width, strips = far.shape[0], heat.shape[1]
+    goals, count = value.shape[0], confidence.shape[0]
+    half = np.arctan(width / 2 / focal)
+    reach_scale = np.cos(pitch)
+    rays = max(int(2 * half / np.radians(1.5)), 1)
+    last = -1
+    for ray in range(rays + 1):
+        theta = -half + 2 * half * ray / rays  # positive to the right
+        column = min(max(int(width / 2 + np.tan(theta) * focal), 0), width - 1)
+        strip = min(column * strips // width, strips - 1)
+        limit = far[column] / np.cos(theta) * reach_scale
+        cone = np.cos(theta / half * np.pi / 2) ** 2
+        sure = floor + (1 - floor) * cone
+        angle = heading - theta
+        dx, dz = -np.sin(angle), -np.cos(angle)
+        distance = 0.0
+        while distance < limit:
+            row, col = int((z + dz * distance - origin[1]) / cell), int((x + dx * distance - origin[0]) / cell)
+            distance += cell
+            if row < 0 or col < 0 or row >= count or col >= count or row * count + col == last:
+                continue
+            last = row * count + col
+            old = confidence[row, col]
+            if sure < 0.35 and sure < old:
+                continue
+            total = old + sure
+            for g in range(goals):
+                value[g, row, col] = (old * value[g, row, col] + sure * heat[g, strip]) / total
+            confidence[row, col] = (old * old + sure * sure) / total

@@ -1,0 +1,78 @@
+"""A simulated image-text encoder: similarity of the names of what a strip shows to the goal's category.
+
+It stands for a CLIP-like model where no weights are at hand: what is seen is read from the semantic image, names
+are compared by the shipped MiniLM table, and noise is added. A kitchen's furniture raises the heat of a toaster
+because the names are related, which is what a learned assigner can use before anything is detected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hm3dm3_env.scenes.hm3dsem import STRUCTURE
+from hm3dm3_env.shared import Privileged, TeamGoal
+from hm3dm3_env.sim.base import Frame
+from policies.text_similarity import TextSimilarity
+
+
+@dataclass(frozen=True)
+class SimulatedEncoderConfig:
+    """The noise model (ours)."""
+
+    noise: float = 0.04
+    """Standard deviation of a strip's similarity."""
+    habit: float = 0.05
+    """Standard deviation of the persistent error of an (instance, goal) pair."""
+    full_share: float = 0.03
+    """An instance that fills this share of a strip counts in full."""
+    context: float = 0.4
+    """Weight of everything in view against the single best match."""
+
+
+class SimulatedEncoder:
+    """`Encoder` that reads the semantic image."""
+
+    needs_semantic, needs_rgb = True, False
+    name = "simulated"
+
+    def __init__(self, config: SimulatedEncoderConfig | None = None) -> None:
+        self.config = config or SimulatedEncoderConfig()
+
+    def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
+        """Tabulate the similarity of every instance to every goal.
+
+        Raises:
+            ValueError: without the truth there is nothing to simulate from.
+        """
+        if truth is None:
+            raise ValueError("the simulated encoder needs the episode's truth")
+        similarity, instances = TextSimilarity(), truth.sim.scene.instances
+        rng = np.random.default_rng([seed, 21])
+        self._noise = np.random.default_rng([seed, 22])
+        size = max(instances, default=0) + 1
+        self.table = np.zeros((len(goals), size))
+        for j, goal in enumerate(truth.episode.goals):
+            for item in instances.values():
+                if item.category not in STRUCTURE:
+                    self.table[j, item.id] = similarity(goal.category, item.category)
+        self.table += rng.normal(0, self.config.habit, self.table.shape) * (self.table > 0)
+        self.table = np.clip(self.table, 0, 1)
+
+    def similarity(self, frame: Frame, strips: int) -> np.ndarray:
+        """(M, strips): the best match, and the mean over what is in view, by area."""
+        assert frame.semantic is not None, "the simulated encoder needs semantic frames"
+        labels = np.where(frame.depth > 0, frame.semantic, 0)
+        out = np.zeros((len(self.table), strips))
+        for s, part in enumerate(np.array_split(labels, strips, axis=1)):
+            share = np.bincount(part.ravel(), minlength=self.table.shape[1]) / part.size
+            seen = np.flatnonzero(share * (self.table.max(0) > 0))
+            if not len(seen):
+                continue
+            weight = np.minimum(share[seen] / self.config.full_share, 1.0)
+            values = self.table[:, seen]
+            best, mean = (values * weight).max(1), (values * share[seen]).sum(1) / share[seen].sum()
+            out[:, s] = (1 - self.config.context) * best + self.config.context * mean
+        return np.clip(out + self._noise.normal(0, self.config.noise, out.shape), 0, 1)

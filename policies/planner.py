@@ -1,0 +1,212 @@
+"""Planning on the shared map: distances from a robot to everywhere, paths, and the next discrete action.
+
+Two solvers: `any_angle` (the default: the navigator's own solver, 2% more accurate and 2 to 3 times faster than
+fast marching on these grids) and `fast_marching` (scikit-fmm, as VLFM-style planners use).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import radians
+
+import numba
+import numpy as np
+import skfmm
+
+from hm3dm3_env.geometry import Pose, heading_to, wrap
+from hm3dm3_env.mapping import FREE, OCCUPIED, SharedMap
+from hm3dm3_env.sim import fields
+from hm3dm3_env.sim.base import Body
+from hm3dm3_env.task import ACTIONS
+
+FORWARD, LEFT, RIGHT = (ACTIONS.index(name) for name in ("move_forward", "turn_left", "turn_right"))
+LOOK_UP, LOOK_DOWN = ACTIONS.index("look_up"), ACTIONS.index("look_down")
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """How plans are made (ours)."""
+
+    solver: str = "any_angle"
+    """any_angle or fast_marching."""
+    clearance: float = 0.20
+    """Obstacles are grown by this, metres: the body's radius and half a cell."""
+    aim_deg: float = 15.0
+    """Turn when the next corner is farther than this to the side (half a turn action)."""
+    corner: float = 0.20
+    """A corner counts as reached within this, metres."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Distances from one robot over a window of the map.
+
+    Attributes:
+        window: rows and columns of the shared map.
+        passable: (rows, columns) bool.
+        distance: (rows, columns) float32 metres, inf where unreachable.
+        anchor: as in `fields.any_angle`; None for fast marching.
+        start: (2,) the robot's cell in the window.
+    """
+
+    window: tuple[slice, slice]
+    passable: np.ndarray
+    distance: np.ndarray
+    anchor: np.ndarray | None
+    start: np.ndarray
+
+
+class MapPlanner:
+    """Plans for a team on its shared map. `grown` marks cells that the body's centre must avoid."""
+
+    def __init__(self, shared_map: SharedMap, body: Body, config: PlannerConfig) -> None:
+        if config.solver not in ("any_angle", "fast_marching"):
+            raise ValueError(f"planner.solver: {config.solver!r} is neither any_angle nor fast_marching")
+        self.map, self.body, self.config = shared_map, body, config
+        self.grown = np.zeros(shared_map.cells.shape, bool)
+        self._known = np.zeros(shared_map.cells.shape, bool)
+        reach = int(config.clearance / shared_map.cell)
+        dr, dc = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+        self._disc = np.argwhere(np.hypot(dr, dc) * shared_map.cell <= config.clearance) - reach
+
+    def update(self) -> None:
+        """Take in new obstacles of the map."""
+        window = self.map.window(0.2)
+        fresh = (self.map.cells[window] == OCCUPIED) & ~self._known[window]
+        if fresh.any():
+            self._known[window] |= fresh
+            cells = np.argwhere(fresh) + (window[0].start, window[1].start)
+            _stamp(self.grown, cells, self._disc)
+
+    def field(self, pose: Pose, through_unknown: bool = False) -> Field:
+        """Distances from a robot over known free floor (or over everything not known to be blocked)."""
+        window = self.map.window(1.0)
+        passable = ~self.grown[window]
+        if not through_unknown:
+            passable &= self.map.cells[window] == FREE
+        passable[[0, -1], :] = passable[:, [0, -1]] = False
+        start = self.map.to_cell(pose.position) - (window[0].start, window[1].start)
+        _open_start(passable, self.map.cells[window], start, int(np.ceil(self.config.clearance / self.map.cell)) + 1)
+        if self.config.solver == "any_angle":
+            distance, anchor = fields.any_angle(passable, start[None].astype(np.int64), np.zeros(1), np.inf)
+            return Field(window, passable, distance * self.map.cell, anchor, start)
+        return Field(window, passable, _march(passable, start) * self.map.cell, None, start)
+
+    def cells(self, field: Field, points: np.ndarray) -> np.ndarray:
+        """(P, 2) cells of (P, 3) points in the field's window, clipped."""
+        offset = (field.window[0].start, field.window[1].start)
+        return np.clip(self.map.to_cell(points) - offset, 0, np.array(field.distance.shape) - 1)
+
+    def distances(self, field: Field, points: np.ndarray, slack: float = 0.3) -> np.ndarray:
+        """(P,) metres to (P, 3) points; a blocked point counts as its nearest reachable cell within `slack` metres."""
+        cells = self.cells(field, np.asarray(points, float).reshape(-1, 3))
+        reach = int(np.ceil(slack / self.map.cell))
+        return np.array([_nearest(field.distance, r, c, reach)[0] for r, c in cells]) if len(cells) else np.zeros(0)
+
+    def path(self, field: Field, point: np.ndarray, slack: float = 0.3) -> np.ndarray:
+        """(N, 3) corners from the robot to the reachable cell nearest to `point` within `slack` metres; N = 0 if none."""
+        (row, column), = self.cells(field, np.asarray(point, float)[None])
+        distance, row, column = _nearest(field.distance, row, column, int(np.ceil(slack / self.map.cell)))
+        if not np.isfinite(distance):
+            return np.zeros((0, 3))
+        if field.anchor is not None:
+            corners = fields.trace(field.anchor, row, column)[::-1]
+        else:
+            corners = _descend(field.distance, row, column)[::-1]
+        return self.map.to_world(corners + (field.window[0].start, field.window[1].start))
+
+    def clear(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Whether the straight line between two (3,) points meets no grown obstacle."""
+        (r0, c0), (r1, c1) = self.map.to_cell(np.stack([a, b]))
+        return bool(_clear(self.grown, r0, c0, r1, c1))
+
+    def steer(self, pose: Pose, path: np.ndarray) -> int | None:
+        """The action that follows a path; None when it is at its end (within `corner`)."""
+        here = pose.position
+        gaps = np.hypot(path[:, 0] - here[0], path[:, 2] - here[2])
+        if gaps[-1] <= self.config.corner:
+            return None
+        ahead = [i for i in range(len(path)) if gaps[i] > self.config.corner]
+        target = path[ahead[0]]
+        for i in ahead[:4]:
+            if self.clear(here, path[i]):
+                target = path[i]
+        return face(pose, target, self.config.aim_deg) or FORWARD
+
+
+def face(pose: Pose, target: np.ndarray, aim_deg: float) -> int | None:
+    """The turn towards a (3,) point; None when it is within `aim_deg` of straight ahead."""
+    error = wrap(heading_to(pose.position, target) - pose.heading)
+    if abs(error) <= radians(aim_deg) + 1e-6:
+        return None
+    return LEFT if error > 0 else RIGHT
+
+
+@numba.njit(cache=True, nogil=True)
+def _stamp(grown, cells, disc):
+    for i in range(cells.shape[0]):
+        for j in range(disc.shape[0]):
+            r, c = cells[i, 0] + disc[j, 0], cells[i, 1] + disc[j, 1]
+            if 0 <= r < grown.shape[0] and 0 <= c < grown.shape[1]:
+                grown[r, c] = True
+
+
+@numba.njit(cache=True, nogil=True)
+def _open_start(passable, cells, start, reach):
+    """A robot that stands in grown cells may leave them: free cells around it become passable."""
+    for r in range(max(start[0] - reach, 1), min(start[0] + reach + 1, passable.shape[0] - 1)):
+        for c in range(max(start[1] - reach, 1), min(start[1] + reach + 1, passable.shape[1] - 1)):
+            near = (r - start[0]) ** 2 + (c - start[1]) ** 2 <= reach * reach
+            if near and cells[r, c] != 2 and not passable[start[0], start[1]]:
+                if (r - start[0]) ** 2 + (c - start[1]) ** 2 > 0:
+                    passable[r, c] = True
+    if 0 < start[0] < passable.shape[0] - 1 and 0 < start[1] < passable.shape[1] - 1:
+        passable[start[0], start[1]] = True
+
+
+@numba.njit(cache=True, nogil=True)
+def _nearest(distance, row, column, reach):
+    """Distance and cell of the reachable cell closest to (row, column) within `reach` cells; inf if none."""
+    best, found_r, found_c, value = reach * reach + 1, row, column, np.inf
+    for r in range(max(row - reach, 0), min(row + reach + 1, distance.shape[0])):
+        for c in range(max(column - reach, 0), min(column + reach + 1, distance.shape[1])):
+            gap = (r - row) ** 2 + (c - column) ** 2
+            if distance[r, c] < np.inf and (gap < best or (gap == best and distance[r, c] < value)):
+                best, found_r, found_c, value = gap, r, c, distance[r, c]
+    return value, found_r, found_c
+
+
+@numba.njit(cache=True, nogil=True)
+def _clear(grown, r0, c0, r1, c1):
+    steps = max(abs(r1 - r0), abs(c1 - c0), 1)
+    for i in range(steps + 1):
+        if grown[int(round(r0 + (r1 - r0) * i / steps)), int(round(c0 + (c1 - c0) * i / steps))]:
+            return False
+    return True
+
+
+def _march(passable: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Fast-marching distances in cells from one cell; inf where unreachable."""
+    phi = np.ma.MaskedArray(np.ones(passable.shape), ~passable)
+    phi[tuple(start)] = -1
+    result = np.ma.filled(skfmm.distance(phi), np.inf).astype(np.float32)
+    return np.where(np.isfinite(result), np.maximum(result, 0), np.inf).astype(np.float32)
+
+
+@numba.njit(cache=True, nogil=True)
+def _descend(distance, row, column):
+    """Cells of steepest descent on a distance field, from a cell to the source."""
+    out = np.empty((distance.size, 2), np.int64)
+    count = 0
+    while True:
+        out[count, 0], out[count, 1] = row, column
+        count += 1
+        best, nr, nc = distance[row, column], row, column
+        for dr in range(-1, 2):
+            for dc in range(-1, 2):
+                r, c = row + dr, column + dc
+                if 0 <= r < distance.shape[0] and 0 <= c < distance.shape[1] and distance[r, c] < best:
+                    best, nr, nc = distance[r, c], r, c
+        if (nr == row and nc == column) or count >= distance.size:
+            return out[:count].copy()
+        row, column = nr, nc

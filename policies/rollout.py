@@ -1,0 +1,83 @@
+"""Play one episode with a policy, and keep its record."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
+from hm3dm3_env.episodes.schema import Episode
+from hm3dm3_env.observe import ObservationConfig
+from hm3dm3_env.record import EpisodeRecord
+from hm3dm3_env.shared import SharedState
+from hm3dm3_env.sim.base import Camera
+from policies.base import TeamPolicy, TeamTask
+from policies.heatmaps.base import Encoder
+from policies.heatmaps.simulated import SimulatedEncoder, SimulatedEncoderConfig
+from policies.recognition.base import Recognizer
+from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
+
+SMALL = Camera(width=72, height=128)
+"""The benchmark's field of view at a fifth of its pixels: what runs with simulated recognition use by default."""
+
+
+@dataclass(frozen=True)
+class EyesConfig:
+    """Which recogniser and encoder."""
+
+    recogniser: str = "simulated"
+    """simulated, or perfect (no noise)."""
+    simulated: SimulatedRecognizerConfig = field(default_factory=SimulatedRecognizerConfig)
+    encoder: SimulatedEncoderConfig = field(default_factory=SimulatedEncoderConfig)
+
+
+def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
+    """The recogniser and the encoder of a config.
+
+    Raises:
+        ValueError: an unknown recogniser.
+    """
+    if config.recogniser not in ("simulated", "perfect"):
+        raise ValueError(f"recogniser: {config.recogniser!r} is not available; use simulated or perfect")
+    noise = PERFECT if config.recogniser == "perfect" else config.simulated
+    return SimulatedRecognizer(noise), SimulatedEncoder(config.encoder)
+
+
+def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3DM3ParallelEnv:
+    """An environment that renders what the eyes need, and builds small observations."""
+    keys = ("rgb", "pose", "alive") if recognizer.needs_rgb or encoder.needs_rgb else ("pose", "alive")
+    observation = ObservationConfig(keys=keys, image_size=config.observation.image_size)
+    return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=recognizer.needs_semantic or encoder.needs_semantic))
+
+
+def episode_seed(seed: int, episode: str) -> int:
+    """The seed of everything random in one episode: depends on the run's seed and the episode's id only."""
+    return int(np.random.SeedSequence([seed, zlib.crc32(episode.encode())]).generate_state(1)[0])
+
+
+def play(env: HM3DM3ParallelEnv, policy: TeamPolicy, episode: Episode, eyes: tuple[Recognizer, Encoder], method: str, seed: int,
+         watch: Callable[[SharedState], None] | None = None) -> EpisodeRecord:
+    """Play `episode` to its end and return the record.
+
+    Args:
+        watch: called with the team's knowledge before every step.
+    """
+    recognizer, encoder = eyes
+    own = episode_seed(seed, episode.id)
+    env.begin(episode)
+    shared = env.shared
+    truth = env.privileged
+    recognizer.reset(shared.goals, own, truth)
+    encoder.reset(shared.goals, own, truth)
+    policy.reset(TeamTask(shared, recognizer, encoder, np.random.default_rng([own, 31]), truth if policy.privileged else None))
+    while not env.rules.over:
+        shared = env.shared
+        if watch is not None:
+            watch(shared)
+        actions = policy.act({}, shared)
+        env.advance([actions.get(name, 0) for name in env.possible_agents])
+    used = "none" if policy.privileged else recognizer.name
+    return env.record(method, seed, policy.privileged, used, policy.record())
