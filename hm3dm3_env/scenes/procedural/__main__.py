@@ -53,8 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     try:
         values = parse(arguments)
-        folders = build_split(Path(values["out"]), values["split"], int(values["count"]), int(values.get("workers", "1")),
-                              values.get("plans", "false") == "true", progress=True)
+        folders = build_split(
+            Path(values["out"]),
+            values["split"],
+            int(values["count"]),
+            int(values.get("workers", "1")),
+            values.get("plans", "false") == "true",
+            progress=True,
+        )
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -49,12 +49,14 @@ def build_one(out: Path, split: str, index: int, plans: bool = False) -> Path:
         done = write_scene(model, folder, name)
         if plans:
             from hm3dm3_env.scenes.procedural.plans import draw_plan
+
             draw_plan(model, plan, picture, f"{name} (seed {split_seed(split, index)})")
     return done
 
 
-def build_split(out: Path, split: str, count: int, workers: int = 1, plans: bool = False,
-                progress: bool = False) -> list[Path]:
+def build_split(
+    out: Path, split: str, count: int, workers: int = 1, plans: bool = False, progress: bool = False
+) -> list[Path]:
     """Make houses 0..count-1 of a split; returns their folders in order.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Floor plans: rectangular rooms on a 0.1 m raster that tile a footprint of blocks and wings, and their doors.
+"""Floor plans: rectangular rooms on a 0.1 m raster that tile blocks and wings, and their doors.
 
-A public block (living, dining, kitchen, entry) carries one to three wings; each wing is a hallway with rooms on
-its sides. Neighbours share wall lines; every room keeps its half of the wall inside its own rectangle.
+A public block (living, dining, kitchen, entry) carries one to three wings; each wing is a hallway with
+rooms on its sides. Neighbours share wall lines; every room keeps its half of the wall inside its rectangle.
 All distributions are ours.
 """
 
@@ -15,13 +15,45 @@ WALL = 0.06
 """Metres of wall that a room keeps inside its rectangle; two neighbours make a wall of 0.12 m."""
 
 _AREAS = {  # m2, low and high
-    "bedroom": (12, 18), "child bedroom": (10, 14), "guest bedroom": (10, 14), "nursery": (8.5, 12), "bathroom": (5, 8),
-    "office": (8.5, 13), "laundry room": (5.5, 8), "pantry": (4, 6), "storage room": (5, 8), "garage": (17, 24),
-    "gym": (13, 20), "library": (11, 17), "music room": (12, 18), "playroom": (10, 15), "closet": (4.5, 7),
-    "game room": (15, 22), "workshop": (10, 14), "sunroom": (9, 14), "studio": (10, 15),
+    "bedroom": (12, 18),
+    "child bedroom": (10, 14),
+    "guest bedroom": (10, 14),
+    "nursery": (8.5, 12),
+    "bathroom": (5, 8),
+    "office": (8.5, 13),
+    "laundry room": (5.5, 8),
+    "pantry": (4, 6),
+    "storage room": (5, 8),
+    "garage": (17, 24),
+    "gym": (13, 20),
+    "library": (11, 17),
+    "music room": (12, 18),
+    "playroom": (10, 15),
+    "closet": (4.5, 7),
+    "game room": (15, 22),
+    "workshop": (10, 14),
+    "sunroom": (9, 14),
+    "studio": (10, 15),
 }
-_EXTRAS = ("office", "laundry room", "garage", "gym", "library", "music room", "playroom", "closet", "game room",
-           "workshop", "sunroom", "studio", "nursery", "storage room", "pantry", "guest bedroom", "child bedroom")
+_EXTRAS = (
+    "office",
+    "laundry room",
+    "garage",
+    "gym",
+    "library",
+    "music room",
+    "playroom",
+    "closet",
+    "game room",
+    "workshop",
+    "sunroom",
+    "studio",
+    "nursery",
+    "storage room",
+    "pantry",
+    "guest bedroom",
+    "child bedroom",
+)
 
 Rect = tuple[float, float, float, float]
 
@@ -77,15 +109,20 @@ class FloorPlan:
     def bounds(self) -> Rect:
         """The rectangle around all rooms."""
         corners = np.array([room.rect for room in self.rooms])
-        return (float(corners[:, 0].min()), float(corners[:, 1].min()), float(corners[:, 2].max()),
-                float(corners[:, 3].max()))
+        return (
+            float(corners[:, 0].min()),
+            float(corners[:, 1].min()),
+            float(corners[:, 2].max()),
+            float(corners[:, 3].max()),
+        )
 
 
 def shared_wall(a: Rect, b: Rect) -> tuple[str, float, float, float] | None:
     """(axis, level, low, high) of the wall that two rectangles share, or None."""
     for axis, (l0, h0, l1, h1, s0, e0, s1, e1) in (
-            ("y", (a[0], a[2], b[0], b[2], a[1], a[3], b[1], b[3])),
-            ("x", (a[1], a[3], b[1], b[3], a[0], a[2], b[0], b[2]))):
+        ("y", (a[0], a[2], b[0], b[2], a[1], a[3], b[1], b[3])),
+        ("x", (a[1], a[3], b[1], b[3], a[0], a[2], b[0], b[2])),
+    ):
         low, high = max(s0, s1), min(e0, e1)
         if high - low < 0.3:
             continue
@@ -159,13 +196,20 @@ def _public_block(plan: FloorPlan, size: float, rng: np.random.Generator) -> Rec
     found: list[tuple[str, Rect]] = []
     if style == 0:  # living over the full depth, kitchen and dining stacked beside it
         level = _snap(depth * rng.uniform(0.44, 0.56))
-        found = [("living room", (0, 0, cut, depth)), ("kitchen", (cut, 0, width, level)),
-                 ("dining room", (cut, level, width, depth))]
+        found = [
+            ("living room", (0, 0, cut, depth)),
+            ("kitchen", (cut, 0, width, level)),
+            ("dining room", (cut, level, width, depth)),
+        ]
     elif style == 1:  # entry in a corner of the living side
         entry = _snap(rng.uniform(1.9, 2.4))
         level = _snap(depth * rng.uniform(0.44, 0.56))
-        found = [("entryway", (0, 0, cut, entry)), ("living room", (0, entry, cut, depth)),
-                 ("kitchen", (cut, 0, width, level)), ("dining room", (cut, level, width, depth))]
+        found = [
+            ("entryway", (0, 0, cut, entry)),
+            ("living room", (0, entry, cut, depth)),
+            ("kitchen", (cut, 0, width, level)),
+            ("dining room", (cut, level, width, depth)),
+        ]
     else:
         depth = _snap(max(4.6, depth - 0.6))
         found = [("living room", (0, 0, cut, depth)), ("kitchen", (cut, 0, width, depth))]
@@ -188,8 +232,13 @@ def _wing(plan: FloorPlan, block: Rect, side: str, names: list[str], rng: np.ran
         rooms = _wing_rooms(block, side, names, rng)
         if all(_apart(room.rect, other.rect) for room in rooms for other in plan.rooms):
             hall = rooms[0]
-            hosts = [other for other in plan.rooms if other.kind in ("living room", "dining room", "entryway", "kitchen")
-                     and (wall := shared_wall(hall.rect, other.rect)) and wall[3] - wall[2] >= 1.2]
+            hosts = [
+                other
+                for other in plan.rooms
+                if other.kind in ("living room", "dining room", "entryway", "kitchen")
+                and (wall := shared_wall(hall.rect, other.rect))
+                and wall[3] - wall[2] >= 1.2
+            ]
             if hosts:
                 plan.rooms.extend(rooms)
                 return True
@@ -253,16 +302,26 @@ def _turned(rect: Rect, block: Rect, side: str) -> Rect:
     return _snap(found[0]), _snap(found[1]), _snap(found[2]), _snap(found[3])
 
 
-_OPEN_PAIRS = ({"living room", "dining room"}, {"dining room", "kitchen"}, {"living room", "kitchen"},
-               {"living room", "entryway"}, {"hallway", "living room"}, {"hallway", "dining room"})
+_OPEN_PAIRS = (
+    {"living room", "dining room"},
+    {"dining room", "kitchen"},
+    {"living room", "kitchen"},
+    {"living room", "entryway"},
+    {"hallway", "living room"},
+    {"hallway", "dining room"},
+)
 _PUBLIC = ("living room", "dining room", "kitchen", "entryway", "hallway", "sunroom")
 
 
 def _connect(plan: FloorPlan, rng: np.random.Generator) -> bool:
-    """Doors: public rooms among each other, private rooms to their hallway (some baths to a bedroom), some loops."""
+    """Doors: public rooms together, private ones to their hallway (some baths to a bedroom), some loops."""
     rooms = plan.rooms
-    pairs = [(i, j) for i in range(len(rooms)) for j in range(i + 1, len(rooms))
-             if (wall := shared_wall(rooms[i].rect, rooms[j].rect)) and wall[3] - wall[2] >= 1.3]
+    pairs = [
+        (i, j)
+        for i in range(len(rooms))
+        for j in range(i + 1, len(rooms))
+        if (wall := shared_wall(rooms[i].rect, rooms[j].rect)) and wall[3] - wall[2] >= 1.3
+    ]
     linked = {i: i for i in range(len(rooms))}
 
     def root(i: int) -> int:
@@ -278,7 +337,11 @@ def _connect(plan: FloorPlan, rng: np.random.Generator) -> bool:
             return 1 + float(rng.uniform(0, 1))
         if "hallway" in names:
             ensuite = "bathroom" in names and sum(room.kind == "bathroom" for room in rooms) > 1
-            return 2 + float(rng.uniform(0, 1)) + (1.5 * (rng.random() < 0.4) if ensuite or "closet" in names else 0)
+            return (
+                2
+                + float(rng.uniform(0, 1))
+                + (1.5 * (rng.random() < 0.4) if ensuite or "closet" in names else 0)
+            )
         if names & {"bedroom", "guest bedroom"} and names & {"bathroom", "closet"}:
             return 3 + float(rng.uniform(0, 1))
         if names == {"kitchen", "pantry"} or names == {"kitchen", "laundry room"}:
@@ -287,8 +350,11 @@ def _connect(plan: FloorPlan, rng: np.random.Generator) -> bool:
 
     costs = {pair: cost(pair) for pair in pairs}
     for pair in sorted(pairs, key=lambda p: (costs[p], p)):
-        extra = costs[pair] < 1 or (costs[pair] < 4 and rng.random() < 0.15) or (
-            costs[pair] < 8 and rng.random() < 0.06)
+        extra = (
+            costs[pair] < 1
+            or (costs[pair] < 4 and rng.random() < 0.15)
+            or (costs[pair] < 8 and rng.random() < 0.06)
+        )
         if root(pair[0]) != root(pair[1]) or extra:
             door = _door(rooms, pair, rng)
             if door is None:
@@ -312,7 +378,9 @@ def _door(rooms: list[Room], pair: tuple[int, int], rng: np.random.Generator) ->
     slack = high - low - width
     share = rng.choice([0.0, 1.0]) if not wide and slack > 0.6 and rng.random() < 0.65 else rng.random()
     start = low + 0.05 * np.floor(slack * share / 0.05 + 1e-6)
-    return Door(pair[0], pair[1], axis, level, round(float(start), 3), round(float(start) + width, 3), bool(wide))
+    return Door(
+        pair[0], pair[1], axis, level, round(float(start), 3), round(float(start) + width, 3), bool(wide)
+    )
 
 
 def exterior_spans(plan: FloorPlan, index: int) -> list[tuple[str, float, float, float, int]]:
@@ -330,8 +398,12 @@ def exterior_spans(plan: FloorPlan, index: int) -> list[tuple[str, float, float,
             along = (r[0], r[2]) if axis == "x" else (r[1], r[3])
             reach = sorted((level + 0.02 * sign, level + 0.45 * sign))
             if near[0] < reach[1] and near[1] > reach[0]:
-                spans = [piece for s, e in spans for piece in ((s, min(e, along[0])), (max(s, along[1]), e))
-                         if piece[1] - piece[0] > 1e-6]
+                spans = [
+                    piece
+                    for s, e in spans
+                    for piece in ((s, min(e, along[0])), (max(s, along[1]), e))
+                    if piece[1] - piece[0] > 1e-6
+                ]
         found += [(axis, level, s, e, sign) for s, e in spans]
     return found
 
@@ -339,8 +411,13 @@ def exterior_spans(plan: FloorPlan, index: int) -> list[tuple[str, float, float,
 def _with_front_door(plan: FloorPlan, rng: np.random.Generator) -> FloorPlan | None:
     """Add the closed front door on an outer wall of the entry, hallway or living room."""
     for names in (("entryway",), ("living room", "hallway"), ("dining room", "kitchen")):
-        options = [(i, span) for i, room in enumerate(plan.rooms) if room.kind in names
-                   for span in exterior_spans(plan, i) if span[3] - span[2] > 1.45]
+        options = [
+            (i, span)
+            for i, room in enumerate(plan.rooms)
+            if room.kind in names
+            for span in exterior_spans(plan, i)
+            if span[3] - span[2] > 1.45
+        ]
         if options:
             index, (axis, level, low, high, _) = options[int(rng.integers(len(options)))]
             start = round(float(rng.uniform(low + 0.2, high - 1.15)), 3)

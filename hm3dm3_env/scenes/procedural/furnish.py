@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hm3dm3_env.scenes.procedural.catalogue_small import CATALOGUE
+from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.scenes.procedural.kinds import ROOMS, Kind, Near, Piece, build_piece
 from hm3dm3_env.scenes.procedural.kitchen import place_kitchen
 from hm3dm3_env.scenes.procedural.layout_details import add_door_leaves, add_window_cloths
@@ -26,15 +26,17 @@ def furnish_room(room: RoomState, rng: np.random.Generator) -> None:
     add_door_leaves(room, rng)
     if room.kind == "kitchen":
         place_kitchen(room, rng)
-    wanted = _wanted(room.kind, rng)
-    floor = [item for item in wanted if item.place in ("wall", "corner", "edge", "free", "centre")]
     area = (room.inner[2] - room.inner[0]) * (room.inner[3] - room.inner[1])
+    wanted = _wanted(room.kind, area, rng)
+    floor = [item for item in wanted if item.place in ("wall", "corner", "edge", "free", "centre")]
     floor.sort(key=lambda item: -_rank(item, room.kind))
     for item in floor:
         if item.size[2][1] > FLAT and room.used > _MOST_USED * area:
             continue
         piece = build_piece(item, room.style, rng)
-        placed = room.put(piece, _poses(room, item, piece, rng))
+        placed = room.put(
+            piece, _poses(room, item, piece, rng), checks=20 if item.rooms[_CODES[room.kind]][0] >= 1 else 6
+        )
         if placed is not None:
             _companions(room, placed, rng)
     for item in wanted:
@@ -53,13 +55,15 @@ def _rank(item: Kind, room: str) -> float:
     return area + (10 if item.rooms[_CODES[room]][0] >= 1 else 0) + (1 if item.near else 0)
 
 
-def _wanted(room: str, rng: np.random.Generator) -> list[Kind]:
+def _wanted(room: str, area: float, rng: np.random.Generator) -> list[Kind]:
+    """The kinds of a room, as often as they shall occur; a large room gets more."""
+    power = float(np.clip(area / 13.0, 0.75, 1.9))
     code = _CODES[room]
     found = []
     for item in CATALOGUE.values():
         if code in item.rooms:
             chance, low, high = item.rooms[code]
-            if rng.random() < chance:
+            if rng.random() < 1 - (1 - chance) ** power:
                 found += [item] * int(rng.integers(low, high + 1))
     return [found[int(i)] for i in rng.permutation(len(found))]
 
@@ -72,18 +76,24 @@ def _poses(room: RoomState, item: Kind, piece: Piece, rng: np.random.Generator) 
         along = 0.0 if (x1 - x0) >= (y1 - y0) else np.pi / 2
         for spread in (0.1, 0.35, 0.7):
             for turn in (along, along + np.pi / 2):
-                yield ((x0 + x1) / 2 + float(rng.uniform(-spread, spread)), (y0 + y1) / 2 + float(rng.uniform(-spread, spread)), turn)
+                yield (
+                    (x0 + x1) / 2 + float(rng.uniform(-spread, spread)),
+                    (y0 + y1) / 2 + float(rng.uniform(-spread, spread)),
+                    turn,
+                )
         return
     if item.place == "free":
         for _ in range(10):
-            turn = float(rng.integers(4)) * np.pi / 2 + (float(rng.uniform(-0.3, 0.3)) if piece.size[2] > FLAT else 0.0)
+            turn = float(rng.integers(4)) * np.pi / 2 + (
+                float(rng.uniform(-0.3, 0.3)) if piece.size[2] > FLAT else 0.0
+            )
             yield float(rng.uniform(x0 + 0.3, x1 - 0.3)), float(rng.uniform(y0 + 0.3, y1 - 0.3)), turn
         return
     if item.place == "corner":
         yield from _corners(room, w, d, rng)
     jitter = item.place == "edge" and max(w, d) < 0.75
     order = rng.permutation(4)
-    for attempt in range(5):
+    for attempt in range(9):
         for index in order:
             side = room.sides[int(index)]
             low, high = side.low + w / 2 + 0.02, side.high - w / 2 - 0.02
@@ -141,7 +151,9 @@ def _index(room: RoomState, item: Placed) -> int:
     return next(i for i, other in enumerate(room.placed) if other is item)
 
 
-def _beside(room: RoomState, parent: Placed, item: Kind, near: Near, count: int, rng: np.random.Generator) -> None:
+def _beside(
+    room: RoomState, parent: Placed, item: Kind, near: Near, count: int, rng: np.random.Generator
+) -> None:
     w, d, _ = parent.piece.size
     look, size = None, None
     for number in range(count):
@@ -151,7 +163,11 @@ def _beside(room: RoomState, parent: Placed, item: Kind, near: Near, count: int,
         cw, cd, _ = piece.size
         if near.relation == "sides":
             order = (1, -1) if (number + int(rng.integers(2)) if count == 1 else number) % 2 == 0 else (-1, 1)
-            poses = [_local(parent, sign * (w / 2 + cw / 2 + gap), -d / 2 + cd / 2, 0.0) for sign in order for gap in (0.03, 0.12)]
+            poses = [
+                _local(parent, sign * (w / 2 + cw / 2 + gap), -d / 2 + cd / 2, 0.0)
+                for sign in order
+                for gap in (0.03, 0.12)
+            ]
             placed = room.put(piece, poses)
         else:
             sitting = item.name not in ("coffee table", "bed bench")
@@ -159,8 +175,11 @@ def _beside(room: RoomState, parent: Placed, item: Kind, near: Near, count: int,
             spread = (number - (count - 1) / 2) * min(0.62, (w - 0.1) / max(count, 1))
             turn = np.pi if sitting else 0.0
             extra = float(rng.uniform(-0.25, 0.25)) if item.name == "office chair" else 0.0
-            poses = [_local(parent, spread + shift, d / 2 + gap + cd / 2 + more, turn + extra)
-                     for more in (0.0, 0.06, 0.12) for shift in (0.0, 0.15, -0.15)]
+            poses = [
+                _local(parent, spread + shift, d / 2 + gap + cd / 2 + more, turn + extra)
+                for more in (0.0, 0.06, 0.12)
+                for shift in (0.0, 0.15, -0.15)
+            ]
             placed = room.put(piece, poses)
         if placed is not None:
             _companions(room, placed, rng)
@@ -190,7 +209,9 @@ def _around(room: RoomState, parent: Placed, item: Kind, count: int, rng: np.ran
     owner = _index(room, parent)
     for lx, ly, turn in spots[:count]:
         piece = build_piece(item, room.style, rng, look, None)
-        room.put(piece, [_local(parent, lx, ly, turn), _local(parent, lx * 1.05, ly * 1.12, turn)], ignore=(owner,))
+        room.put(
+            piece, [_local(parent, lx, ly, turn), _local(parent, lx * 1.05, ly * 1.12, turn)], ignore=(owner,)
+        )
 
 
 def _above(room: RoomState, parent: Placed, item: Kind, rng: np.random.Generator) -> None:
@@ -203,22 +224,32 @@ def _above(room: RoomState, parent: Placed, item: Kind, rng: np.random.Generator
     if parent.piece.kind.name == "bathroom vanity":
         low = 1.12
     if low + piece.size[2] < 2.45:
-        room.put(piece, [_local(parent, 0.0, -parent.piece.size[1] / 2 + piece.size[1] / 2 - 0.007, 0.0)], low)
+        room.put(
+            piece, [_local(parent, 0.0, -parent.piece.size[1] / 2 + piece.size[1] / 2 - 0.007, 0.0)], low
+        )
 
 
 def _facing(room: RoomState, parent: Placed, item: Kind, rng: np.random.Generator) -> None:
     """Stand a piece at the wall that the parent looks at."""
     piece = build_piece(item, room.style, rng)
     c, s = -np.sin(parent.angle), np.cos(parent.angle)
-    side = next((one for one in room.sides if (one.axis == "x") == (abs(s) > 0.7)
-                 and (s if one.axis == "x" else c) * one.sign < -0.5), None)
+    side = next(
+        (
+            one
+            for one in room.sides
+            if (one.axis == "x") == (abs(s) > 0.7) and (s if one.axis == "x" else c) * one.sign < -0.5
+        ),
+        None,
+    )
     if side is None:
         return
     base = parent.x if side.axis == "x" else parent.y
     away = side.level + side.sign * (piece.size[1] / 2 + 0.012)
     poses: list[Pose] = []
     for shift in (0.0, 0.3, -0.3, 0.7, -0.7, 1.2, -1.2):
-        along = float(np.clip(base + shift, side.low + piece.size[0] / 2 + 0.02, side.high - piece.size[0] / 2 - 0.02))
+        along = float(
+            np.clip(base + shift, side.low + piece.size[0] / 2 + 0.02, side.high - piece.size[0] / 2 - 0.02)
+        )
         poses.append((along, away, side.angle) if side.axis == "x" else (away, along, side.angle))
     placed = room.put(piece, poses)
     if placed is not None:
@@ -263,13 +294,23 @@ def _ceiling(room: RoomState, item: Kind, rng: np.random.Generator) -> None:
     """A lamp at the ceiling, over the table if there is one."""
     piece = build_piece(item, room.style, rng)
     x0, y0, x1, y1 = room.inner
-    tables = [one for one in room.placed if one.piece.kind.name in ("dining table", "kitchen island", "kitchen table", "pool table")]
+    tables = [
+        one
+        for one in room.placed
+        if one.piece.kind.name in ("dining table", "kitchen island", "kitchen table", "pool table")
+    ]
     poses: list[Pose] = [(one.x, one.y, one.angle) for one in tables[:1]]
     if item.name == "ceiling lamp" and room.kind == "hallway":
         poses = []
     poses.append(((x0 + x1) / 2, (y0 + y1) / 2, 0.0))
     for _ in range(4):
-        poses.append((float(rng.uniform(x0 + 0.7, max(x0 + 0.71, x1 - 0.7))), float(rng.uniform(y0 + 0.7, max(y0 + 0.71, y1 - 0.7))), 0.0))
+        poses.append(
+            (
+                float(rng.uniform(x0 + 0.7, max(x0 + 0.71, x1 - 0.7))),
+                float(rng.uniform(y0 + 0.7, max(y0 + 0.71, y1 - 0.7))),
+                0.0,
+            )
+        )
     room.put(piece, poses, CEILING - piece.size[2])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from hm3dm3_env.scenes.procedural.floorplan import WALL, Door, FloorPlan
+from hm3dm3_env.scenes.procedural.floorplan import Door, FloorPlan
 from hm3dm3_env.scenes.procedural.structure import TRIM
 
 CELL = 0.05
@@ -32,8 +32,11 @@ class RoomGrid:
 
     def _open(self, door: Door) -> None:
         low, high, reach = door.low + TRIM, door.high - TRIM, self.margin - 0.05
-        rect = ((low, door.level - reach, high, door.level + reach) if door.axis == "x"
-                else (door.level - reach, low, door.level + reach, high))
+        rect = (
+            (low, door.level - reach, high, door.level + reach)
+            if door.axis == "x"
+            else (door.level - reach, low, door.level + reach, high)
+        )
         self._set(self.free, rect, True)
         middle = (low + high) / 2
         at = np.array([middle, door.level] if door.axis == "x" else [door.level, middle])
@@ -58,7 +61,7 @@ class RoomGrid:
         self._set(self.free, rect, False)
 
     def allows(self, rects: list[Rect]) -> bool:
-        """Whether the free floor stays in one piece, with every doorway in it, if the footprints were added."""
+        """Whether the floor stays in one piece, with every doorway, if the footprints were added."""
         free = self.free.copy()
         for rect in rects:
             self._set(free, rect, False)

@@ -12,6 +12,9 @@ from hm3dm3_env.scenes.procedural.placing import RoomState
 from hm3dm3_env.scenes.procedural.structure import build_structure
 from hm3dm3_env.scenes.procedural.textures import surface
 
+REQUIRED = {"bed", "toilet", "bathroom vanity", "refrigerator", "stove", "kitchen sink"}
+"""Categories without which a house is drawn again."""
+
 GENERATOR = "hm3dm3-procedural-1"
 """Recorded in each scene; raise the number when equal seeds give other houses."""
 
@@ -29,7 +32,17 @@ def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
     """The model and its floor plan (see `generate_house`)."""
     if seed < 0:
         raise ValueError(f"seed must not be negative: {seed}")
-    streams = np.random.SeedSequence([0x484D33, seed]).spawn(64)
+    for attempt in range(20):
+        model, plan = _attempt(seed, attempt)
+        if {item.category for item in model.objects} >= REQUIRED:
+            return model, plan
+    raise RuntimeError(
+        f"no complete house for seed {seed} after 20 attempts; this is a defect of the generator"
+    )
+
+
+def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan]:
+    streams = np.random.SeedSequence([0x484D33, seed, attempt]).spawn(64)
     plan = make_plan(np.random.default_rng(streams[0]))
     style = make_style(np.random.default_rng(streams[1]))
     objects, windows = build_structure(plan, style, np.random.default_rng(streams[2]))
@@ -39,9 +52,24 @@ def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
         objects += room.objects()
     keys = sorted({part.surface for item in objects for part in item.parts})
     area = sum(room.area for room in plan.rooms)
-    source = {"generator": GENERATOR, "seed": seed, "area_m2": round(area, 2),
-              "rooms": [{"name": room.kind, "rect": [round(float(v), 3) for v in room.rect]} for room in plan.rooms],
-              "doors": [{"between": [door.a, door.b], "axis": door.axis, "level": float(door.level),
-                         "span": [float(door.low), float(door.high)]} for door in plan.doors]}
-    model = SceneModel(objects, {name: surface(name) for name in keys}, [room.kind for room in plan.rooms], source)
+    source = {
+        "generator": GENERATOR,
+        "seed": seed,
+        "area_m2": round(area, 2),
+        "rooms": [
+            {"name": room.kind, "rect": [round(float(v), 3) for v in room.rect]} for room in plan.rooms
+        ],
+        "doors": [
+            {
+                "between": [door.a, door.b],
+                "axis": door.axis,
+                "level": float(door.level),
+                "span": [float(door.low), float(door.high)],
+            }
+            for door in plan.doors
+        ],
+    }
+    model = SceneModel(
+        objects, {name: surface(name) for name in keys}, [room.kind for room in plan.rooms], source
+    )
     return model, plan

@@ -17,10 +17,29 @@ GOAL_SIZE = 0.24
 """Metres that the two larger sides of a goal need, so that it fills 5 % of a frame from 0.5 m; ours."""
 
 ROOMS = {
-    "liv": "living room", "din": "dining room", "kit": "kitchen", "bed": "bedroom", "chd": "child bedroom",
-    "gst": "guest bedroom", "nur": "nursery", "bat": "bathroom", "off": "office", "hal": "hallway", "ent": "entryway",
-    "lau": "laundry room", "pan": "pantry", "sto": "storage room", "gar": "garage", "gym": "gym", "lib": "library",
-    "mus": "music room", "pla": "playroom", "clo": "closet", "gam": "game room", "wor": "workshop", "sun": "sunroom",
+    "liv": "living room",
+    "din": "dining room",
+    "kit": "kitchen",
+    "bed": "bedroom",
+    "chd": "child bedroom",
+    "gst": "guest bedroom",
+    "nur": "nursery",
+    "bat": "bathroom",
+    "off": "office",
+    "hal": "hallway",
+    "ent": "entryway",
+    "lau": "laundry room",
+    "pan": "pantry",
+    "sto": "storage room",
+    "gar": "garage",
+    "gym": "gym",
+    "lib": "library",
+    "mus": "music room",
+    "pla": "playroom",
+    "clo": "closet",
+    "gam": "game room",
+    "wor": "workshop",
+    "sun": "sunroom",
     "stu": "studio",
 }
 """Room codes of the tables below and the region names they stand for."""
@@ -30,7 +49,7 @@ Build = Callable[..., None]
 
 @dataclass(frozen=True)
 class Near:
-    """A companion: `relation` is front, sides, above, on, around, under or facing; with a chance and a count."""
+    """A companion: `relation` is front, sides, above, on, around, under or facing."""
 
     name: str
     relation: str
@@ -41,9 +60,9 @@ class Near:
 
 @dataclass(frozen=True)
 class Kind:
-    """One category. Sizes are (low, high) metres for width, depth, height; `z` is a mounting height in metres.
+    """One category. Sizes (width, depth, height) and the mounting height `z` are (low, high) in metres.
 
-    `place`: wall, corner, edge, free, centre (floor); hang (wall); top (on `on`); ceiling; near (only as companion).
+    `place`: wall, corner, edge, free, centre (floor); hang (wall); top (on `on`); ceiling; near (companion).
     """
 
     name: str
@@ -86,21 +105,39 @@ class Style:
     counter: tuple[str, str]
 
 
-def kind(name: str, build: Build, size: str, looks: str, place: str, rooms: str = "", *, second: str = "", frame: str = "any",
-         near: str = "", **options: Any) -> Kind:
+def kind(
+    name: str,
+    build: Build,
+    size: str,
+    looks: str,
+    place: str,
+    rooms: str = "",
+    *,
+    second: str = "",
+    frame: str = "any",
+    near: str = "",
+    **options: Any,
+) -> Kind:
     """A row of the catalogue.
 
-    size: "w w-w d" with ranges; looks: "fabric:grey/navy leather:brown" or "wood:*"; place: "wall", "hang:0.9-1.2",
-    "top:desk/table"; rooms: "liv.8:1-2 bed.3" (chance of a point, then counts); near: "stool/front/0.9/1-2 ...".
+    size: width, depth, height as "0.4-0.6 0.5 1"; looks: "fabric:grey/navy leather:brown" or "wood:*";
+    place: "wall", "hang:0.9-1.2", "top:desk/table"; rooms: "liv.8:1-2 bed.3" (decimals of the chance, then
+    counts); near: "stool/front/0.9/1-2" (name, relation, chance, counts).
     """
     where, _, rest = place.partition(":")
     return Kind(
-        name=name, build=partial(build, **options) if options else build,
+        name=name,
+        build=partial(build, **options) if options else build,
         size=tuple(_span(text) for text in size.split()),  # type: ignore[arg-type]
-        looks=_looks(looks), place=where, rooms=dict(_room(text) for text in rooms.split()),
-        second=_looks(second), frame=frame,
+        looks=_looks(looks),
+        place=where,
+        rooms=dict(_room(text) for text in rooms.split()),
+        second=_looks(second),
+        frame=frame,
         on=tuple(rest.replace("_", " ").split("/")) if where == "top" else (),
-        z=_span(rest) if where == "hang" else (0.0, 0.0), near=tuple(_near(text) for text in near.split()))
+        z=_span(rest) if where == "hang" else (0.0, 0.0),
+        near=tuple(_near(text) for text in near.split()),
+    )
 
 
 def _span(text: str) -> tuple[float, float]:
@@ -133,28 +170,57 @@ def _near(text: str) -> Near:
 def make_style(rng: np.random.Generator) -> Style:
     """The shared look of one house."""
     woods = rng.choice(list(WOODS), 2, replace=False)
-    fronts = [("paintedwood", word) for word in ("white", "cream", "grey", "navy", "dark green", "light blue")]
+    fronts = [
+        ("paintedwood", word) for word in ("white", "cream", "grey", "navy", "dark green", "light blue")
+    ]
     fronts += [("wood", str(woods[0])), ("wood", str(woods[1]))]
-    tops = [("marble", "white"), ("marble", "grey"), ("marble", "dark grey"), ("wood", "oak"), ("stone", "black")]
+    tops = [
+        ("marble", "white"),
+        ("marble", "grey"),
+        ("marble", "dark grey"),
+        ("wood", "oak"),
+        ("stone", "black"),
+    ]
     metal = str(rng.choice(["black", "silver", "gold", "dark grey"], p=[0.4, 0.35, 0.1, 0.15]))
-    return Style(tuple(str(w) for w in woods), metal, fronts[int(rng.integers(len(fronts)))], tops[int(rng.integers(len(tops)))])
+    return Style(
+        tuple(str(w) for w in woods),
+        metal,
+        fronts[int(rng.integers(len(fronts)))],
+        tops[int(rng.integers(len(tops)))],
+    )
 
 
-def build_piece(item: Kind, style: Style, rng: np.random.Generator, look: tuple[str, str] | None = None,
-                size: tuple[float, float, float] | None = None) -> Piece:
+def build_piece(
+    item: Kind,
+    style: Style,
+    rng: np.random.Generator,
+    look: tuple[str, str] | None = None,
+    size: tuple[float, float, float] | None = None,
+) -> Piece:
     """One instance with random size and look (or the given ones, as for the chairs of one table)."""
     share = rng.random()
     size = size or tuple(  # type: ignore[assignment]
-        float(np.round(low + (high - low) * np.clip(0.7 * share + 0.3 * rng.random(), 0, 1), 3)) for low, high in item.size)
+        float(np.round(low + (high - low) * np.clip(0.7 * share + 0.3 * rng.random(), 0, 1), 3))
+        for low, high in item.size
+    )
     assert size is not None
     main = look or _choose(item.looks, style, rng)
     second = _choose(item.second, style, rng) if item.second else main
-    if not item.second and main[0] in ("fabric", "velvet", "knit", "plastic", "paintedwood", "leather", "ceramic"):
+    if not item.second and main[0] in (
+        "fabric",
+        "velvet",
+        "knit",
+        "plastic",
+        "paintedwood",
+        "leather",
+        "ceramic",
+    ):
         options = [pair for pair in item.looks if pair[0] == main[0]] or [main]
         second = options[int(rng.integers(len(options)))]
     metal = key("metal", style.metal)
     frame = {"metal": metal, "wood": key("wood", style.woods[int(rng.integers(2))])}.get(
-        item.frame, metal if rng.random() < 0.45 else key("wood", style.woods[int(rng.integers(2))]))
+        item.frame, metal if rng.random() < 0.45 else key("wood", style.woods[int(rng.integers(2))])
+    )
     shape = Shape()
     paint = Paint(key(*main), key(*second), frame, int(rng.integers(1 << 20)))
     item.build(shape, *size, paint, rng)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneObject
-from hm3dm3_env.scenes.procedural.catalogue_small import CATALOGUE
+from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.scenes.procedural.kinds import build_piece
 from hm3dm3_env.scenes.procedural.placing import RoomState
 from hm3dm3_env.scenes.procedural.structure import open_leaf
 
-_CURTAINS = {"living room": 0.7, "bedroom": 0.8, "guest bedroom": 0.8, "child bedroom": 0.7, "nursery": 0.7,
-             "dining room": 0.5, "library": 0.5, "music room": 0.4, "studio": 0.3, "office": 0.4}
+_CURTAINS = {
+    "living room": 0.7,
+    "bedroom": 0.8,
+    "guest bedroom": 0.8,
+    "child bedroom": 0.7,
+    "nursery": 0.7,
+    "dining room": 0.5,
+    "library": 0.5,
+    "music room": 0.4,
+    "studio": 0.3,
+    "office": 0.4,
+}
 _BLINDS = 0.4
 _LEAVES = 0.6
 
@@ -65,13 +75,23 @@ def add_door_leaves(room: RoomState, rng: np.random.Generator) -> None:
         for before in (True, False) if rng.random() < 0.5 else (False, True):
             shape, (low, high), depth = open_leaf(door, side, before, surface)
             rect = room.strip(side, low, high, depth)
-            blocked = any(rect[0] < b[2] and rect[2] > b[0] and rect[1] < b[3] and rect[3] > b[1]
-                          for b, _, _, _ in room.boxes if b != room._clearance(door))
+            blocked = any(
+                rect[0] < b[2] and rect[2] > b[0] and rect[1] < b[3] and rect[3] > b[1]
+                for b, _, _, _ in room.boxes
+                if b != room._clearance(door)
+            )
             if low < side.low + 0.02 or high > side.high - 0.02 or blocked or not room.grid.allows([rect]):
                 continue
             room.grid.block(rect)
             room.boxes.append((rect, 0.0, door.height, -1))
             wood = surface.startswith("wood")
-            room.extra.append(SceneObject("door", room.index, shape.parts(0.0, 0.0, 0.0, 0.0), "" if wood else colour,
-                                          "wood" if wood else "painted wood"))
+            room.extra.append(
+                SceneObject(
+                    "door",
+                    room.index,
+                    shape.parts(0.0, 0.0, 0.0, 0.0),
+                    "" if wood else colour,
+                    "wood" if wood else "painted wood",
+                )
+            )
             break

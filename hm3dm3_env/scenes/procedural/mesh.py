@@ -11,11 +11,17 @@ import numpy as np
 from hm3dm3_env.scenes.layout import Part
 from hm3dm3_env.scenes.procedural.palette import tile_size
 
-_CUBE = np.array([  # four corners a face, counter-clockwise seen from outside: -z +z -y +y -x +x
-    [(0, 1, 0), (1, 1, 0), (1, 0, 0), (0, 0, 0)], [(0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)],
-    [(0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)], [(1, 1, 0), (0, 1, 0), (0, 1, 1), (1, 1, 1)],
-    [(0, 1, 0), (0, 0, 0), (0, 0, 1), (0, 1, 1)], [(1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)],
-], float).reshape(24, 3)
+_CUBE = np.array(
+    [  # four corners a face, counter-clockwise seen from outside: -z +z -y +y -x +x
+        [(0, 1, 0), (1, 1, 0), (1, 0, 0), (0, 0, 0)],
+        [(0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)],
+        [(0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)],
+        [(1, 1, 0), (0, 1, 0), (0, 1, 1), (1, 1, 1)],
+        [(0, 1, 0), (0, 0, 0), (0, 0, 1), (0, 1, 1)],
+        [(1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)],
+    ],
+    float,
+).reshape(24, 3)
 _CUBE_FACES = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * k for k in range(6)])
 _CUBE_AXES = np.repeat(np.array([[0, 1], [0, 1], [0, 2], [0, 2], [1, 2], [1, 2]]), 4, axis=0)
 _TURNED = np.array([1, 0])
@@ -74,12 +80,22 @@ class Shape:
         """A box by the centre of its bottom."""
         self.box(key, cx - w / 2, cx + w / 2, cy - d / 2, cy + d / 2, z, z + h)
 
-    def lathe(self, key: str, profile: Sequence[tuple[float, float]], cx: float = 0.0, cy: float = 0.0,
-              n: int = 10, sx: float = 1.0, sy: float = 1.0) -> None:
+    def lathe(
+        self,
+        key: str,
+        profile: Sequence[tuple[float, float]],
+        cx: float = 0.0,
+        cy: float = 0.0,
+        n: int = 10,
+        sx: float = 1.0,
+        sy: float = 1.0,
+    ) -> None:
         """A body of revolution about a vertical axis: (radius, z) from one end to the other."""
         ring = _circle(n)
-        rows = [np.column_stack([cx + ring[:, 0] * r * sx, cy + ring[:, 1] * r * sy, np.full(n, z)])
-                for r, z in profile]
+        rows = [
+            np.column_stack([cx + ring[:, 0] * r * sx, cy + ring[:, 1] * r * sy, np.full(n, z)])
+            for r, z in profile
+        ]
         self.add(key, np.concatenate(rows), _ring_faces(len(profile), n), self._round_uv(key, profile, n))
 
     @staticmethod
@@ -89,16 +105,34 @@ class Shape:
             return None
         along = np.abs(np.linspace(-1, 1, n, endpoint=False))
         radius = max(r for r, _ in profile)
-        length = np.cumsum([0.0] + [float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in zip(profile, profile[1:])])
+        length = np.cumsum(
+            [0.0] + [float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in zip(profile, profile[1:])]
+        )
         u, v = np.meshgrid(along * np.pi * radius / tile, length / tile)
         return np.stack([v.ravel(), u.ravel()], 1)
 
-    def cyl(self, key: str, cx: float, cy: float, z: float, h: float, r: float, top: float | None = None,
-            n: int = 10) -> None:
+    def cyl(
+        self,
+        key: str,
+        cx: float,
+        cy: float,
+        z: float,
+        h: float,
+        r: float,
+        top: float | None = None,
+        n: int = 10,
+    ) -> None:
         """A closed vertical cylinder, tapered to radius `top` if given."""
         r1 = r if top is None else top
-        self.lathe(key, [(1e-4, z), (r, z), (r, z + h), (max(r1, 1e-4), z + h)][:3] if top is None else
-                   [(1e-4, z), (r, z), (r1, z + h)], cx, cy, n)
+        self.lathe(
+            key,
+            [(1e-4, z), (r, z), (r, z + h), (max(r1, 1e-4), z + h)][:3]
+            if top is None
+            else [(1e-4, z), (r, z), (r1, z + h)],
+            cx,
+            cy,
+            n,
+        )
         self.disc(key, cx, cy, z + h, r1, n)
 
     def disc(self, key: str, cx: float, cy: float, z: float, r: float, n: int = 10) -> None:
@@ -126,20 +160,47 @@ class Shape:
         for p, q in zip(points, points[1:]):
             self.tube(key, p, q, r, n)
 
-    def ball(self, key: str, cx: float, cy: float, cz: float, rx: float, ry: float | None = None,
-             rz: float | None = None, n: int = 8, rings: int = 6) -> None:
+    def ball(
+        self,
+        key: str,
+        cx: float,
+        cy: float,
+        cz: float,
+        rx: float,
+        ry: float | None = None,
+        rz: float | None = None,
+        n: int = 8,
+        rings: int = 6,
+    ) -> None:
         """An ellipsoid."""
         ry, rz = rx if ry is None else ry, rx if rz is None else rz
         angle = np.linspace(-np.pi / 2, np.pi / 2, rings)
         ring = _circle(n)
-        rows = [np.column_stack([cx + ring[:, 0] * rx * max(np.cos(t), 1e-3),
-                                 cy + ring[:, 1] * ry * max(np.cos(t), 1e-3), np.full(n, cz + rz * np.sin(t))])
-                for t in angle]
+        rows = [
+            np.column_stack(
+                [
+                    cx + ring[:, 0] * rx * max(np.cos(t), 1e-3),
+                    cy + ring[:, 1] * ry * max(np.cos(t), 1e-3),
+                    np.full(n, cz + rz * np.sin(t)),
+                ]
+            )
+            for t in angle
+        ]
         profile = [(rx * np.cos(t), rz * np.sin(t)) for t in angle]
         self.add(key, np.concatenate(rows), _ring_faces(rings, n), self._round_uv(key, profile, n))
 
-    def torus(self, key: str, cx: float, cy: float, cz: float, big: float, small: float, axis: str = "x",
-              n: int = 16, m: int = 5) -> None:
+    def torus(
+        self,
+        key: str,
+        cx: float,
+        cy: float,
+        cz: float,
+        big: float,
+        small: float,
+        axis: str = "x",
+        n: int = 16,
+        m: int = 5,
+    ) -> None:
         """A ring (tyre, wreath); `axis` is the direction of its hole."""
         outer, inner = _circle(n), _circle(m)
         rows = []
@@ -150,8 +211,9 @@ class Shape:
         order = {"x": [0, 1, 2], "y": [1, 0, 2], "z": [1, 2, 0]}[axis]
         self.add(key, vertices[:, order] + [cx, cy, cz], _ring_faces(n + 1, m))
 
-    def prism(self, key: str, outline: Sequence[tuple[float, float]], low: float, high: float,
-              axis: str = "y") -> None:
+    def prism(
+        self, key: str, outline: Sequence[tuple[float, float]], low: float, high: float, axis: str = "y"
+    ) -> None:
         """A convex outline extruded along `axis`; the outline is in the other two axes, in order."""
         flat = np.asarray(outline, float)
         n = len(flat)
@@ -171,7 +233,9 @@ class Shape:
     def quad(self, key: str, a: Point, b: Point, c: Point, d: Point) -> None:
         """A flat picture: `a` bottom left, `b` bottom right, `c` top right, `d` top left."""
         uv = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], float)
-        self.chunks.setdefault(key, []).append((np.array([a, b, c, d], float), np.array([[0, 1, 2], [0, 2, 3]]), uv))
+        self.chunks.setdefault(key, []).append(
+            (np.array([a, b, c, d], float), np.array([[0, 1, 2], [0, 2, 3]]), uv)
+        )
 
     def front(self, key: str, x0: float, x1: float, z0: float, z1: float, y: float) -> None:
         """A picture that faces +y (seen from the front, its left is at +x)."""
@@ -204,8 +268,10 @@ class Shape:
         low, high = self.bounds()
         shift = np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, -low[2]])
         self.bend(np.column_stack([np.eye(3), shift]))
-        self.tops = [(x0 + shift[0], y0 + shift[1], x1 + shift[0], y1 + shift[1], z + shift[2], clear)
-                     for x0, y0, x1, y1, z, clear in self.tops]
+        self.tops = [
+            (x0 + shift[0], y0 + shift[1], x1 + shift[0], y1 + shift[1], z + shift[2], clear)
+            for x0, y0, x1, y1, z, clear in self.tops
+        ]
         size = high - low
         return float(size[0]), float(size[1]), float(size[2])
 

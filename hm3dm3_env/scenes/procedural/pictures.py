@@ -22,7 +22,9 @@ def _pick(rng: np.random.Generator, count: int = 1) -> list[tuple[int, int, int]
     return [COLOURS[names[int(i)]] for i in rng.integers(0, len(names), count)]
 
 
-def _soften(image: Image.Image, rng: np.random.Generator, amount: float = 6.0, blur: float = 0.6) -> np.ndarray:
+def _soften(
+    image: Image.Image, rng: np.random.Generator, amount: float = 6.0, blur: float = 0.6
+) -> np.ndarray:
     value = np.asarray(image, np.float32)
     value = ndimage.gaussian_filter(value, (blur, blur, 0))
     return np.clip(value + rng.normal(0, amount, value.shape[:2])[:, :, None], 0, 255).astype(np.uint8)
@@ -38,7 +40,7 @@ def _landscape(rng: np.random.Generator) -> np.ndarray:
     width, height = _SIZE
     top, bottom = (np.array(c, float) for c in _pick(rng, 2))
     share = np.linspace(0, 1, height)[:, None, None] ** 0.8
-    sky_rows = (top * (1 - share) + np.clip(bottom + 70, 0, 255) * share)
+    sky_rows = top * (1 - share) + np.clip(bottom + 70, 0, 255) * share
     image = Image.fromarray(np.broadcast_to(sky_rows, (height, width, 3)).astype(np.uint8).copy())
     draw = ImageDraw.Draw(image)
     x, y, r = rng.uniform(20, width - 20), rng.uniform(15, 45), rng.uniform(7, 15)
@@ -47,7 +49,11 @@ def _landscape(rng: np.random.Generator) -> np.ndarray:
     for layer in range(int(rng.integers(2, 5))):
         level = height * (0.45 + 0.15 * layer)
         xs = np.arange(0, width + 8, 8)
-        ys = level + np.cumsum(rng.normal(0, 5, len(xs))) - abs(xs - rng.uniform(0, width)) * rng.uniform(-0.2, 0.2)
+        ys = (
+            level
+            + np.cumsum(rng.normal(0, 5, len(xs)))
+            - abs(xs - rng.uniform(0, width)) * rng.uniform(-0.2, 0.2)
+        )
         colour = tuple(int(c) for c in np.clip(base * (1.1 - 0.22 * layer), 0, 255))
         draw.polygon([(0, height), *zip(xs.tolist(), ys.tolist()), (width, height)], fill=colour)
     return _soften(image, rng)
@@ -57,8 +63,12 @@ def _blocks(rng: np.random.Generator) -> np.ndarray:
     image, draw = _canvas(*_SIZE, _pick(rng)[0])
     for colour in _pick(rng, int(rng.integers(5, 12))):
         x, y = rng.uniform(-20, _SIZE[0] - 10), rng.uniform(-20, _SIZE[1] - 10)
-        draw.rectangle([x, y, x + rng.uniform(15, 80), y + rng.uniform(15, 80)], fill=colour,
-                       outline=(30, 30, 30) if rng.random() < 0.5 else None, width=2)
+        draw.rectangle(
+            [x, y, x + rng.uniform(15, 80), y + rng.uniform(15, 80)],
+            fill=colour,
+            outline=(30, 30, 30) if rng.random() < 0.5 else None,
+            width=2,
+        )
     return _soften(image, rng)
 
 
@@ -74,8 +84,15 @@ def _circles(rng: np.random.Generator) -> np.ndarray:
 def _flowers(rng: np.random.Generator) -> np.ndarray:
     width, height = _SIZE
     image, draw = _canvas(width, height, _pick(rng)[0])
-    draw.polygon([(width * 0.38, height), (width * 0.62, height), (width * 0.57, height * 0.62),
-                  (width * 0.43, height * 0.62)], fill=_pick(rng)[0])
+    draw.polygon(
+        [
+            (width * 0.38, height),
+            (width * 0.62, height),
+            (width * 0.57, height * 0.62),
+            (width * 0.43, height * 0.62),
+        ],
+        fill=_pick(rng)[0],
+    )
     petals = _pick(rng, 3)
     for _ in range(int(rng.integers(6, 12))):
         x, y = rng.normal(width / 2, 25), rng.normal(height * 0.36, 18)
@@ -126,7 +143,9 @@ def rug(rng: np.random.Generator, colours: list[str]) -> np.ndarray:
         for i in range(5):
             for j in range(5):
                 x, y = 20 + 38 * i, 20 + 38 * j
-                draw.polygon([(x, y - 15), (x + 15, y), (x, y + 15), (x - 15, y)], fill=words[1 + (i + j) % 2])
+                draw.polygon(
+                    [(x, y - 15), (x + 15, y), (x, y + 15), (x - 15, y)], fill=words[1 + (i + j) % 2]
+                )
     elif style == 2:
         for r, colour in zip(range(80, 10, -14), words[1:] * 6):
             draw.ellipse([96 - r, 96 - r, 96 + r, 96 + r], outline=colour, width=7)
@@ -154,18 +173,24 @@ def book_spines(rng: np.random.Generator) -> np.ndarray:
 
 
 def screen(rng: np.random.Generator) -> np.ndarray:
-    """A dark screen with a faint glare, or windows on a desktop."""
+    """Windows on a desktop."""
     width, height = 128, 72
-    image, draw = _canvas(width, height, (22, 24, 28))
-    if rng.random() < 0.5:
-        image, draw = _canvas(width, height, _pick(rng)[0])
-        for colour in ((236, 236, 236), (40, 44, 52)):
-            x, y = rng.uniform(4, 50), rng.uniform(4, 25)
-            draw.rectangle([x, y, x + 60, y + 38], fill=colour)
-            for line in range(5):
-                draw.line([x + 4, y + 8 + 6 * line, x + rng.uniform(20, 55), y + 8 + 6 * line], fill=(128, 150, 170))
-    else:
-        draw.polygon([(80, 0), (110, 0), (60, 72), (20, 72)], fill=(34, 37, 43))
+    image, draw = _canvas(width, height, _pick(rng)[0])
+    for colour in ((236, 236, 236), (40, 44, 52)):
+        x, y = rng.uniform(4, 50), rng.uniform(4, 25)
+        draw.rectangle([x, y, x + 60, y + 38], fill=colour)
+        for line in range(5):
+            draw.line(
+                [x + 4, y + 8 + 6 * line, x + rng.uniform(20, 55), y + 8 + 6 * line], fill=(128, 150, 170)
+            )
+    return np.asarray(image)
+
+
+def dark_screen(rng: np.random.Generator) -> np.ndarray:
+    """A screen that is off, with a faint glare."""
+    image, draw = _canvas(128, 72, (20, 22, 26))
+    x = float(rng.uniform(50, 100))
+    draw.polygon([(x, 0), (x + 28, 0), (x - 32, 72), (x - 70, 72)], fill=(36, 40, 47))
     return np.asarray(image)
 
 
@@ -213,8 +238,11 @@ def face(rng: np.random.Generator) -> np.ndarray:
     image, draw = _canvas(96, 96, (244, 242, 234))
     for hour in range(12):
         a = hour * np.pi / 6
-        draw.line([48 + 36 * np.sin(a), 48 - 36 * np.cos(a), 48 + 43 * np.sin(a), 48 - 43 * np.cos(a)],
-                  fill=(30, 30, 30), width=3)
+        draw.line(
+            [48 + 36 * np.sin(a), 48 - 36 * np.cos(a), 48 + 43 * np.sin(a), 48 - 43 * np.cos(a)],
+            fill=(30, 30, 30),
+            width=3,
+        )
     for length, a in ((24, rng.uniform(0, 6.28)), (35, rng.uniform(0, 6.28))):
         draw.line([48, 48, 48 + length * np.sin(a), 48 - length * np.cos(a)], fill=(20, 20, 20), width=3)
     return np.asarray(image)

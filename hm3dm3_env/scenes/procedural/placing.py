@@ -82,7 +82,9 @@ class RoomState:
         """The doors in one wall."""
         return [door for door in self.doors if on_side(side, door)]
 
-    def fits(self, piece: Piece, pose: Pose, z: float, ignore: tuple[int, ...] = (), slack: float = 0.012) -> bool:
+    def fits(
+        self, piece: Piece, pose: Pose, z: float, ignore: tuple[int, ...] = (), slack: float = 0.012
+    ) -> bool:
         """Inside the room and clear of all boxes (but those of the pieces in `ignore`)."""
         x0, y0, x1, y1 = footprint(piece.size, pose)
         ix0, iy0, ix1, iy1 = self.inner
@@ -94,17 +96,31 @@ class RoomState:
         for (a0, b0, a1, b1), z0, z1, owner in self.boxes:
             if owner in ignore and owner >= 0:
                 continue
-            if x0 < a1 + slack and x1 > a0 - slack and y0 < b1 + slack and y1 > b0 - slack and z < z1 and top > z0:
+            if (
+                x0 < a1 + slack
+                and x1 > a0 - slack
+                and y0 < b1 + slack
+                and y1 > b0 - slack
+                and z < z1
+                and top > z0
+            ):
                 return False
         return True
 
-    def put(self, piece: Piece, poses: Iterable[Pose], z: float = 0.0, ignore: tuple[int, ...] = (),
-            checks: int = 5) -> Placed | None:
+    def put(
+        self,
+        piece: Piece,
+        poses: Iterable[Pose],
+        z: float = 0.0,
+        ignore: tuple[int, ...] = (),
+        checks: int = 5,
+        slack: float = 0.012,
+    ) -> Placed | None:
         """Place a piece at the first pose that fits and keeps the floor in one piece."""
         flat = piece.size[2] < FLAT
         blocks = z < ROBOT_HEIGHT and not flat
         for pose in poses:
-            if not self.fits(piece, pose, z, ignore):
+            if not self.fits(piece, pose, z, ignore, slack):
                 continue
             rect = footprint(piece.size, pose)
             if blocks:
@@ -120,7 +136,9 @@ class RoomState:
     def put_group(self, pieces: list[tuple[Piece, Pose]], ignore: tuple[int, ...] = ()) -> list[Placed]:
         """Place several pieces on the floor, or none of them if they do not all fit."""
         rects = [footprint(piece.size, pose) for piece, pose in pieces]
-        if not all(self.fits(piece, pose, 0.0, ignore) for piece, pose in pieces) or not self.grid.allows(rects):
+        if not all(self.fits(piece, pose, 0.0, ignore) for piece, pose in pieces) or not self.grid.allows(
+            rects
+        ):
             return []
         for rect in rects:
             self.grid.block(rect)
@@ -135,8 +153,14 @@ class RoomState:
         self.placed.append(item)
         return item
 
-    def add_on_top(self, parent: Placed, piece: Piece, rng: np.random.Generator, centred: bool = False,
-                   ordered: bool = False) -> bool:
+    def add_on_top(
+        self,
+        parent: Placed,
+        piece: Piece,
+        rng: np.random.Generator,
+        centred: bool = False,
+        ordered: bool = False,
+    ) -> bool:
         """Stand a small piece on one of the parent's tops, clear of what is there already."""
         w, d, h = piece.size
         tops = list(enumerate(parent.piece.shape.tops))
@@ -156,15 +180,28 @@ class RoomState:
                 lx = (x0 + x1) / 2 if centred or ordered else float(rng.uniform(x0 + half_w, x1 - half_w))
                 ly = y0 + half_d if centred or ordered else float(rng.uniform(y0 + half_d, y1 - half_d))
                 rect = (lx - half_w, ly - half_d, lx + half_w, ly + half_d)
-                if any(rect[0] < b[2] + 0.015 and rect[2] > b[0] - 0.015 and rect[1] < b[3] + 0.015
-                       and rect[3] > b[1] - 0.015 for b in parent.carried):
+                if any(
+                    rect[0] < b[2] + 0.015
+                    and rect[2] > b[0] - 0.015
+                    and rect[1] < b[3] + 0.015
+                    and rect[3] > b[1] - 0.015
+                    for b in parent.carried
+                ):
                     continue
                 x, y = parent.world(lx, ly)
                 angle = parent.angle + (np.pi / 2 if quarter else 0.0)
                 bounds = footprint(piece.size, (x, y, angle))
                 z0, z1 = parent.z + level, parent.z + level + h
-                if any(bounds[0] < b[2] and bounds[2] > b[0] and bounds[1] < b[3] and bounds[3] > b[1] and z0 + 0.01 < top and z1 > low
-                       for b, low, top, owner in self.boxes if owner < 0 or self.placed[owner] is not parent):
+                if any(
+                    bounds[0] < b[2]
+                    and bounds[2] > b[0]
+                    and bounds[1] < b[3]
+                    and bounds[3] > b[1]
+                    and z0 + 0.01 < top
+                    and z1 > low
+                    for b, low, top, owner in self.boxes
+                    if owner < 0 or self.placed[owner] is not parent
+                ):
                     continue
                 parent.carried.append((*rect, index))
                 self.boxes.append((bounds, z0, z1, len(self.placed)))
@@ -174,6 +211,14 @@ class RoomState:
 
     def objects(self) -> list[SceneObject]:
         """The placed pieces as scene objects."""
-        found = [SceneObject(item.piece.kind.name, self.index, item.piece.shape.parts(item.angle, item.x, item.y, item.z),
-                             item.piece.colour, item.piece.material) for item in self.placed]
+        found = [
+            SceneObject(
+                item.piece.kind.name,
+                self.index,
+                item.piece.shape.parts(item.angle, item.x, item.y, item.z),
+                item.piece.colour,
+                item.piece.material,
+            )
+            for item in self.placed
+        ]
         return found + self.extra

@@ -13,7 +13,7 @@ _SKIP = ("wall", "floor", "ceiling", "door frame", "window", "door")
 
 
 def draw_plan(model: SceneModel, plan: FloorPlan, path: Path, title: str = "") -> None:
-    """Rooms coloured by type, doors, and the outline and name of every piece that is on the floor or a wall."""
+    """Rooms coloured by type, doors, outlines of the pieces, names of those on the floor."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -27,7 +27,11 @@ def draw_plan(model: SceneModel, plan: FloorPlan, path: Path, title: str = "") -
         hue = names.index(room.kind) / max(len(names), 1)
         colour = 0.82 + 0.16 * np.cos(2 * np.pi * (hue + np.array([0, 1 / 3, 2 / 3])))
         x0, y0, x1, y1 = room.rect
-        axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, fc=tuple(np.clip(colour, 0, 1)), ec="black", lw=3 + 0 * WALL))
+        axes.add_patch(
+            Rectangle(
+                (x0, y0), x1 - x0, y1 - y0, fc=tuple(np.clip(colour, 0, 1)), ec="black", lw=3 + 0 * WALL
+            )
+        )
         axes.text(x0 + 0.12, y1 - 0.3, f"{room.kind} {room.area:.0f} m2", fontsize=9, weight="bold")
     for item in model.objects:
         if item.category in _SKIP:
@@ -37,10 +41,25 @@ def draw_plan(model: SceneModel, plan: FloorPlan, path: Path, title: str = "") -
         if low[2] > 2.0:
             continue
         flat = high[2] < 0.03
-        axes.add_patch(Rectangle((low[0], low[1]), high[0] - low[0], high[1] - low[1], fill=False, lw=0.8,
-                                 ec="sienna" if flat else "navy" if low[2] < 0.1 else "green"))
+        axes.add_patch(
+            Rectangle(
+                (low[0], low[1]),
+                high[0] - low[0],
+                high[1] - low[1],
+                fill=False,
+                lw=0.8,
+                ec="sienna" if flat else "navy" if low[2] < 0.1 else "green",
+            )
+        )
         if low[2] < 0.1:
-            axes.text((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, item.category, fontsize=5, ha="center", va="center")
+            axes.text(
+                (low[0] + high[0]) / 2,
+                (low[1] + high[1]) / 2,
+                item.category,
+                fontsize=5,
+                ha="center",
+                va="center",
+            )
     for door in plan.doors:
         span = [door.low, door.high]
         line = (span, [door.level] * 2) if door.axis == "x" else ([door.level] * 2, span)

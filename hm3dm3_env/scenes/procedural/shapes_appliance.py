@@ -63,8 +63,17 @@ def dishwasher(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.
     s.top(-w / 2 + 0.03, -d / 2 + 0.05, w / 2 - 0.03, d / 2 - 0.05, h, 0.5)
 
 
-def counter(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, sink: bool = False,
-            drawers: bool = False, faces: int = 1) -> None:
+def counter(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    sink: bool = False,
+    drawers: bool = False,
+    faces: int = 1,
+) -> None:
     """A base cabinet with a counter top; doors or drawers; perhaps a sink with a tap."""
     s.box("plastic:dark grey", -w / 2, w / 2, -d / 2, d / 2 - 0.08, 0, 0.08)
     s.box(p.main, -w / 2, w / 2, -d / 2, d / 2 - 0.04, 0.08, h - 0.035)
@@ -73,7 +82,11 @@ def counter(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
         n = max(1, round(w / 0.5))
         for i in range(n):
             x, wide = -w / 2 + w / n * (i + 0.5), w / n - 0.012
-            rows = [(0.09, h - 0.045)] if not drawers else [(0.09 + j * 0.265, 0.09 + (j + 1) * 0.265 - 0.01) for j in range(3)]
+            rows = (
+                [(0.09, h - 0.045)]
+                if not drawers
+                else [(0.09 + j * 0.265, 0.09 + (j + 1) * 0.265 - 0.01) for j in range(3)]
+            )
             for z0, z1 in rows:
                 s.block(p.main, x, sign * (d / 2 - 0.032), z0, wide, 0.018, min(z1, h - 0.045) - z0)
                 s.block(p.frame, x, sign * (d / 2 - 0.015), min(z1, h - 0.045) - 0.06, 0.12, 0.016, 0.014)
@@ -93,8 +106,17 @@ def _bowl(s: Shape, x: float, y: float, z: float, w: float, d: float, key: str =
 
 def tap(s: Shape, x: float, y: float, z: float, h: float) -> None:
     """A bent spout and a lever."""
-    s.path(CHROME, [(x, y, z), (x, y, z + h), (x, y + 0.08, z + h + 0.03), (x, y + 0.17, z + h), (x, y + 0.17, z + h - 0.05)],
-           0.013)
+    s.path(
+        CHROME,
+        [
+            (x, y, z),
+            (x, y, z + h),
+            (x, y + 0.08, z + h + 0.03),
+            (x, y + 0.17, z + h),
+            (x, y + 0.17, z + h - 0.05),
+        ],
+        0.013,
+    )
     s.tube(CHROME, (x + 0.01, y, z + 0.06), (x + 0.09, y, z + 0.1), 0.009, 5)
 
 
@@ -103,8 +125,18 @@ def hood(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Genera
     s.block(p.main, 0, 0, 0, w, d, 0.05)
     top = h * 0.4
     z0, z1 = 0.05, top
-    a = np.array([[-w / 2, -d / 2, z0], [w / 2, -d / 2, z0], [w / 2, d / 2, z0], [-w / 2, d / 2, z0],
-                  [-0.12, -d / 2, z1], [0.12, -d / 2, z1], [0.12, 0.0, z1], [-0.12, 0.0, z1]])
+    a = np.array(
+        [
+            [-w / 2, -d / 2, z0],
+            [w / 2, -d / 2, z0],
+            [w / 2, d / 2, z0],
+            [-w / 2, d / 2, z0],
+            [-0.12, -d / 2, z1],
+            [0.12, -d / 2, z1],
+            [0.12, 0.0, z1],
+            [-0.12, 0.0, z1],
+        ]
+    )
     for i, j in ((0, 1), (1, 2), (2, 3), (3, 0)):
         s.add(p.main, a[[i, j, j + 4, i + 4]], np.array([[0, 1, 2], [0, 2, 3]]))
     s.box(p.main, -0.12, 0.12, -d / 2, 0.0, top, h)
@@ -132,7 +164,23 @@ def coffee_maker(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.rando
     s.block(p.main, 0, 0, 0, w, d, 0.04)
     s.box(p.main, -w / 2, w / 2, -d / 2, -d * 0.1, 0.04, h)
     s.box(p.main, -w / 2, w / 2, -d / 2, d / 2, h * 0.72, h)
-    s.lathe("glass:dark brown", [(1e-4, 0.045), (w * 0.33, 0.05), (w * 0.36, h * 0.3), (w * 0.22, h * 0.6)], 0, d * 0.18, 8)
+    s.lathe(
+        "glass:dark brown",
+        [(1e-4, 0.045), (w * 0.33, 0.05), (w * 0.36, h * 0.3), (w * 0.22, h * 0.6)],
+        0,
+        d * 0.18,
+        8,
+    )
+
+
+def espresso(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
+    """A wide machine with a group head, a drip tray and a steam pipe."""
+    s.box(p.main, -w / 2, w / 2, -d / 2, d * 0.05, 0, h)
+    s.box(p.main, -w / 2, w / 2, -d / 2, d * 0.4, h * 0.72, h)
+    s.box(BLACK, -w * 0.46, w * 0.46, -d / 2, d / 2, 0, h * 0.14)
+    s.tube(CHROME, (0, d * 0.22, h * 0.58), (0, d * 0.22, h * 0.72), 0.035, 8)
+    s.tube(BLACK, (0, d * 0.22, h * 0.62), (0, d * 0.58, h * 0.56), 0.014, 6)
+    s.tube(CHROME, (w * 0.38, d * 0.2, h * 0.72), (w * 0.42, d * 0.3, h * 0.3), 0.008, 5)
 
 
 def kettle(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
@@ -140,7 +188,12 @@ def kettle(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gene
     r = w * 0.4
     s.lathe(p.main, [(1e-4, 0), (r, 0.01), (r * 0.95, h * 0.4), (r * 0.65, h * 0.85), (1e-4, h * 0.92)], n=10)
     s.ball(BLACK, 0, 0, h * 0.95, 0.02, n=5, rings=4)
-    s.path(p.second, [(r * 0.7, 0, h * 0.8), (r * 1.3, 0, h * 0.8), (r * 1.25, 0, h * 0.3), (r * 0.95, 0, h * 0.25)], 0.012, 5)
+    s.path(
+        p.second,
+        [(r * 0.7, 0, h * 0.8), (r * 1.3, 0, h * 0.8), (r * 1.25, 0, h * 0.3), (r * 0.95, 0, h * 0.25)],
+        0.012,
+        5,
+    )
     s.tube(p.main, (-r * 0.7, 0, h * 0.55), (-r * 1.25, 0, h * 0.85), 0.025, 6, 0.012)
 
 
@@ -168,30 +221,76 @@ def toilet(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gene
     s.block(CHROME, 0, back + 0.1, h, 0.06, 0.04, 0.012)
     cy = back + 0.18 + (d - 0.18) * 0.47
     r = w * 0.5
-    s.lathe(p.main, [(1e-4, 0), (r * 0.6, 0), (r * 0.55, 0.15), (r * 0.98, 0.37), (r, 0.4)], 0, cy, 12, 1.0, (d - 0.2) / w)
-    s.lathe(p.second, [(r, 0.4), (r * 1.03, 0.42), (r * 0.98, 0.44), (1e-4, 0.445)], 0, cy, 12, 1.0, (d - 0.2) / w)
+    s.lathe(
+        p.main,
+        [(1e-4, 0), (r * 0.6, 0), (r * 0.55, 0.15), (r * 0.98, 0.37), (r, 0.4)],
+        0,
+        cy,
+        12,
+        1.0,
+        (d - 0.2) / w,
+    )
+    s.lathe(
+        p.second, [(r, 0.4), (r * 1.03, 0.42), (r * 0.98, 0.44), (1e-4, 0.445)], 0, cy, 12, 1.0, (d - 0.2) / w
+    )
     s.box(p.main, -w * 0.3, w * 0.3, back + 0.1, back + 0.4, 0.0, 0.38)
 
 
 def bidet(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
     """A low bowl with a tap."""
     r = w / 2
-    s.lathe(p.main, [(1e-4, 0), (r * 0.6, 0), (r * 0.6, h * 0.5), (r, h), (r * 0.75, h), (r * 0.5, h * 0.75), (1e-4, h * 0.75)],
-            0, 0, 12, 1.0, d / w)
+    s.lathe(
+        p.main,
+        [
+            (1e-4, 0),
+            (r * 0.6, 0),
+            (r * 0.6, h * 0.5),
+            (r, h),
+            (r * 0.75, h),
+            (r * 0.5, h * 0.75),
+            (1e-4, h * 0.75),
+        ],
+        0,
+        0,
+        12,
+        1.0,
+        d / w,
+    )
     tap(s, 0, -d * 0.42, h - 0.02, 0.1)
 
 
-def washbasin(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "vanity") -> None:
+def washbasin(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "vanity"
+) -> None:
     """A basin on a cabinet ("vanity"), a pedestal, or legs as a deep utility sink."""
     if style == "pedestal":
         s.lathe(WHITE, [(1e-4, 0), (0.13, 0), (0.09, 0.1), (0.09, h - 0.2)], 0, -d * 0.1, 10)
-        s.lathe(WHITE, [(1e-4, h - 0.2), (w * 0.25, h - 0.2), (w / 2, h - 0.03), (w / 2, h), (w * 0.4, h), (w * 0.25, h - 0.1),
-                        (1e-4, h - 0.1)], 0, 0, 14, 1.0, d / w)
+        s.lathe(
+            WHITE,
+            [
+                (1e-4, h - 0.2),
+                (w * 0.25, h - 0.2),
+                (w / 2, h - 0.03),
+                (w / 2, h),
+                (w * 0.4, h),
+                (w * 0.25, h - 0.1),
+                (1e-4, h - 0.1),
+            ],
+            0,
+            0,
+            14,
+            1.0,
+            d / w,
+        )
     elif style == "utility":
         legs(s, CHROME, w, d, h - 0.35, 0.04, 0.0)
         s.box(p.main, -w / 2, w / 2, -d / 2, d / 2, h - 0.35, h - 0.34)
-        for x0, x1, y0, y1 in ((-w / 2, w / 2, -d / 2, -d / 2 + 0.06), (-w / 2, w / 2, d / 2 - 0.03, d / 2),
-                               (-w / 2, -w / 2 + 0.03, -d / 2, d / 2), (w / 2 - 0.03, w / 2, -d / 2, d / 2)):
+        for x0, x1, y0, y1 in (
+            (-w / 2, w / 2, -d / 2, -d / 2 + 0.06),
+            (-w / 2, w / 2, d / 2 - 0.03, d / 2),
+            (-w / 2, -w / 2 + 0.03, -d / 2, d / 2),
+            (w / 2 - 0.03, w / 2, -d / 2, d / 2),
+        ):
             s.box(p.main, x0, x1, y0, y1, h - 0.35, h)
     else:
         s.box(p.main, -w / 2, w / 2, -d / 2, d / 2 - 0.02, 0.12, h - 0.05)
@@ -199,12 +298,34 @@ def washbasin(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.G
         for i in range(n):
             x = -w / 2 + w / n * (i + 0.5)
             s.block(p.second, x, d / 2 - 0.013, 0.14, w / n - 0.015, 0.018, h - 0.22)
-            s.block(p.frame, x + (w / n / 2 - 0.05) * (1 if i == 0 else -1), d / 2 + 0.003, h * 0.6, 0.016, 0.018, 0.1)
+            s.block(
+                p.frame,
+                x + (w / n / 2 - 0.05) * (1 if i == 0 else -1),
+                d / 2 + 0.003,
+                h * 0.6,
+                0.016,
+                0.018,
+                0.1,
+            )
         s.block("marble:white", 0, 0, h - 0.05, w, d, 0.03)
         for x in (-w * 0.25, w * 0.25) if w > 1.1 else (0.0,):
             r = min(0.22, w * 0.36)
-            s.lathe(WHITE, [(1e-4, h - 0.02), (r * 0.6, h - 0.02), (r, h + 0.1), (r * 0.92, h + 0.1), (r * 0.5, h + 0.03),
-                            (1e-4, h + 0.03)], x, 0.02, 12, 1.0, 0.8)
+            s.lathe(
+                WHITE,
+                [
+                    (1e-4, h - 0.02),
+                    (r * 0.6, h - 0.02),
+                    (r, h + 0.1),
+                    (r * 0.92, h + 0.1),
+                    (r * 0.5, h + 0.03),
+                    (1e-4, h + 0.03),
+                ],
+                x,
+                0.02,
+                12,
+                1.0,
+                0.8,
+            )
             tap(s, x, -d * 0.38, h - 0.02, 0.2)
         if w > 0.7:
             s.top(-w / 2 + 0.02, -d / 2 + 0.02, -w / 2 + 0.17, d / 2 - 0.1, h - 0.02, 0.4)
@@ -228,7 +349,11 @@ def bathtub(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
 def shower(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
     """A tray with framed glass on two sides and a shower head."""
     s.block(WHITE, 0, 0, 0, w, d, 0.08)
-    for x, y in ((w / 2 - 0.015, d / 2 - 0.015), (-w / 2 + 0.015, d / 2 - 0.015), (w / 2 - 0.015, -d / 2 + 0.015)):
+    for x, y in (
+        (w / 2 - 0.015, d / 2 - 0.015),
+        (-w / 2 + 0.015, d / 2 - 0.015),
+        (w / 2 - 0.015, -d / 2 + 0.015),
+    ):
         s.block(CHROME, x, y, 0.08, 0.03, 0.03, h - 0.08)
     s.box("glass:mint", -w / 2, w / 2, d / 2 - 0.018, d / 2 - 0.01, 0.08, h - 0.05)
     s.box("glass:mint", w / 2 - 0.018, w / 2 - 0.01, -d / 2, d / 2, 0.08, h - 0.05)
@@ -239,12 +364,21 @@ def shower(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gene
     s.cyl(CHROME, 0, -d * 0.2, h - 0.06, 0.02, 0.1, n=10)
 
 
-def tv(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, wall: bool = False) -> None:
+def tv(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, wall: bool = False
+) -> None:
     """A flat screen, on a foot unless on the wall."""
     low = 0.0 if wall else 0.08
     s.box(BLACK, -w / 2, w / 2, -0.03 if not wall else -d / 2, 0.015 if not wall else d / 2 - 0.005, low, h)
     y = 0.018 if not wall else d / 2
-    s.front(f"screen:{p.seed % 3}", -w / 2 + 0.015, w / 2 - 0.015, low + 0.02, h - 0.015, y)
+    s.front(
+        f"dark:{p.seed % 3}" if w > 0.8 or p.seed % 2 else f"screen:{p.seed % 3}",
+        -w / 2 + 0.015,
+        w / 2 - 0.015,
+        low + 0.02,
+        h - 0.015,
+        y,
+    )
     if not wall:
         s.block(BLACK, 0, -0.01, 0.012, 0.06, 0.04, 0.08)
         s.block(BLACK, 0, 0, 0, w * 0.4, d, 0.015)
@@ -257,7 +391,13 @@ def laptop(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gene
     y0, y1 = -d / 2, -d / 2 - h * 0.25
     s.prism(p.main, [(y0, 0.015), (y0 + 0.012, 0.015), (y1 + 0.012, h), (y1, h)], -w / 2, w / 2, "x")
     x = w / 2 - 0.01
-    s.quad(f"screen:{p.seed % 3}", (x, y0 + 0.012, 0.03), (-x, y0 + 0.012, 0.03), (-x, y1 + 0.014, h - 0.01), (x, y1 + 0.014, h - 0.01))
+    s.quad(
+        f"screen:{p.seed % 3}",
+        (x, y0 + 0.012, 0.03),
+        (-x, y0 + 0.012, 0.03),
+        (-x, y1 + 0.014, h - 0.01),
+        (x, y1 + 0.014, h - 0.01),
+    )
 
 
 def computer(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
@@ -288,7 +428,9 @@ def printer(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
     s.block("paper:white", 0, d / 2 - 0.06, h * 0.28, w * 0.5, 0.12, 0.01)
 
 
-def machine(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "heater") -> None:
+def machine(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "heater"
+) -> None:
     """Heaters, radiators, fans, air purifiers and water dispensers."""
     if style == "radiator":
         for x in np.arange(-w / 2 + 0.04, w / 2 - 0.02, 0.08):
@@ -308,8 +450,13 @@ def machine(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
         s.torus(p.second, 0, -0.01, z, r * 0.98, 0.007, "y", 16, 4)
         for a in np.arange(5) * 2 * np.pi / 5:
             x, dz = r * 0.85, 0.35
-            v = np.array([[0, 0.02, 0], [x * np.cos(a), 0.03, x * np.sin(a)],
-                          [x * np.cos(a + dz), 0.05, x * np.sin(a + dz)]]) + [0, 0.0, z]
+            v = np.array(
+                [
+                    [0, 0.02, 0],
+                    [x * np.cos(a), 0.03, x * np.sin(a)],
+                    [x * np.cos(a + dz), 0.05, x * np.sin(a + dz)],
+                ]
+            ) + [0, 0.0, z]
             s.add(p.main, v, np.array([[0, 1, 2]]))
         for a in np.arange(8) * np.pi / 4:
             s.tube(p.second, (0, 0.075, z), (r * np.cos(a), 0.07, z + r * np.sin(a)), 0.004, 3)
@@ -317,8 +464,16 @@ def machine(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
         s.block(p.main, 0, 0, 0, w, d, h * 0.68)
         s.block(BLACK, 0, d / 2, h * 0.45, w * 0.7, 0.02, h * 0.12)
         for x in (-0.06, 0.06):
-            s.tube(("plastic:red", "plastic:blue")[x > 0], (x, d / 2, h * 0.55), (x, d / 2 + 0.04, h * 0.53), 0.012, 5)
-        s.lathe("glass:light blue", [(0.05, h * 0.68), (w * 0.4, h * 0.74), (w * 0.42, h * 0.97), (1e-4, h)], n=10)
+            s.tube(
+                ("plastic:red", "plastic:blue")[x > 0],
+                (x, d / 2, h * 0.55),
+                (x, d / 2 + 0.04, h * 0.53),
+                0.012,
+                5,
+            )
+        s.lathe(
+            "glass:light blue", [(0.05, h * 0.68), (w * 0.4, h * 0.74), (w * 0.42, h * 0.97), (1e-4, h)], n=10
+        )
     elif style == "boiler":
         s.cyl(p.main, 0, 0, 0.05, h - 0.1, w / 2, n=14)
         s.lathe(p.main, [(w / 2, h - 0.05), (1e-4, h)], n=14)

@@ -1,4 +1,4 @@
-"""Builders of seats, tables and beds. Each fills a box of w x d x h metres, its back at -d/2, front at +d/2."""
+"""Builders of seats, tables and beds. Each fills w x d x h metres, back at -d/2, front at +d/2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hm3dm3_env.scenes.procedural.mesh import Shape, turn_x, turn_z
 
 @dataclass(frozen=True)
 class Paint:
-    """Surface keys of one instance: its own colour, a second one, legs or frame, and a number for pictures."""
+    """Surface keys of one instance: its own colour, a second one, legs or frame, and a number."""
 
     main: str
     second: str
@@ -26,7 +26,9 @@ def legs(s: Shape, key: str, w: float, d: float, h: float, thick: float = 0.05, 
             s.block(key, x, y, 0, thick, thick, h)
 
 
-def chair(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, arms: bool = False) -> None:
+def chair(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, arms: bool = False
+) -> None:
     """A dining chair: four legs, a seat, a back of slats, ladder or panel."""
     seat, leg = min(0.46, 0.52 * h), 0.04
     legs(s, p.frame, w, d, seat - 0.04, leg, 0.0)
@@ -50,14 +52,20 @@ def chair(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gener
             s.block(p.frame, x, d / 2 - leg / 2, seat, leg, leg, 0.2)
 
 
-def stool(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, back: bool = False) -> None:
+def stool(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, back: bool = False
+) -> None:
     """A round stool on splayed legs, bar height if tall."""
     r = w / 2
     s.cyl(p.main, 0, 0, h - 0.06 if not back else h * 0.72, 0.06, r * 0.92, n=12)
     top = h - 0.06 if not back else h * 0.72
     for a in np.pi / 4 + np.arange(4) * np.pi / 2:
-        s.tube(p.frame, (0.97 * r * np.cos(a), 0.97 * r * np.sin(a), 0), (0.6 * r * np.cos(a), 0.6 * r * np.sin(a), top),
-               0.018)
+        s.tube(
+            p.frame,
+            (0.97 * r * np.cos(a), 0.97 * r * np.sin(a), 0),
+            (0.6 * r * np.cos(a), 0.6 * r * np.sin(a), top),
+            0.018,
+        )
     if h > 0.55:
         s.torus(p.frame, 0, 0, top * 0.35, r * 0.85, 0.01, "z", 10, 4)
     if back:
@@ -80,8 +88,17 @@ def office_chair(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.rando
         s.block(p.frame, x, -0.02, 0.44, 0.03, 0.05, 0.22)
 
 
-def sofa(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, seats: int = 0,
-         arms: bool = True, recline: bool = False) -> None:
+def sofa(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    seats: int = 0,
+    arms: bool = True,
+    recline: bool = False,
+) -> None:
     """An upholstered seat with arms and seat and back cushions: armchair, loveseat or couch by width."""
     seats = seats or max(1, round((w - 0.3) / 0.65))
     arm = (0.14 if seats > 1 else 0.12) if arms else 0.0
@@ -94,7 +111,13 @@ def sofa(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Genera
         for x0 in (-w / 2, w / 2 - arm):
             s.box(p.main, x0, x0 + arm, -d / 2, d / 2 - 0.02, base, tall)
             if rng.random() < 0.5:
-                s.tube(p.main, (x0 + arm / 2, -d / 2 + 0.02, tall), (x0 + arm / 2, d / 2 - 0.02, tall), arm / 2, 8)
+                s.tube(
+                    p.main,
+                    (x0 + arm / 2, -d / 2 + 0.02, tall),
+                    (x0 + arm / 2, d / 2 - 0.02, tall),
+                    arm / 2,
+                    8,
+                )
     inner = (w - 2 * arm) / seats
     for i in range(seats):
         x0 = -w / 2 + arm + i * inner
@@ -123,7 +146,9 @@ def ottoman(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
     """A padded block on short legs, or a round pouf."""
     if rng.random() < 0.4:
         r = min(w, d) / 2
-        s.lathe(p.main, [(1e-4, 0), (r * 0.85, 0), (r, h * 0.3), (r, h * 0.75), (r * 0.8, h), (1e-4, h)], n=12)
+        s.lathe(
+            p.main, [(1e-4, 0), (r * 0.85, 0), (r, h * 0.3), (r, h * 0.75), (r * 0.8, h), (1e-4, h)], n=12
+        )
     else:
         legs(s, p.frame, w, d, 0.1, 0.05, 0.02)
         s.block(p.main, 0, 0, 0.1, w, d, h - 0.16)
@@ -133,11 +158,17 @@ def ottoman(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
 def bean_bag(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
     """A slumped bag."""
     r = w / 2
-    s.lathe(p.main, [(1e-4, 0), (r * 0.92, 0.01), (r, h * 0.25), (r * 0.85, h * 0.55), (r * 0.45, h * 0.9), (1e-4, h)],
-            n=12, sy=d / w)
+    s.lathe(
+        p.main,
+        [(1e-4, 0), (r * 0.92, 0.01), (r, h * 0.25), (r * 0.85, h * 0.55), (r * 0.45, h * 0.9), (1e-4, h)],
+        n=12,
+        sy=d / w,
+    )
 
 
-def bench(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, back: bool = False) -> None:
+def bench(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, back: bool = False
+) -> None:
     """A bench: plank seat, two sides; optionally padded or with a back."""
     seat = 0.45 if back else h
     for x in (-w / 2 + 0.08, w / 2 - 0.08):
@@ -165,7 +196,9 @@ def rocking_chair(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.rand
     s.box(p.frame, -w / 2 + 0.03, w / 2 - 0.03, -d * 0.29, -d * 0.25, h - 0.12, h)
 
 
-def table(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "") -> None:
+def table(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = ""
+) -> None:
     """A table: square legs, trestles, a pedestal or metal bars; oval or round if asked."""
     thick = 0.035 if h > 0.3 else 0.03
     style = style or ("legs", "legs", "trestle", "bars")[int(rng.integers(4))]
@@ -173,11 +206,17 @@ def table(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gener
         r = min(w, d) / 2
         s.cyl(p.main, 0, 0, h - thick, thick, r, n=20)
         if rng.random() < 0.5:
-            s.lathe(p.frame, [(1e-4, 0), (r * 0.5, 0), (r * 0.45, 0.04), (0.05, 0.08), (0.05, h - thick)], n=10)
+            s.lathe(
+                p.frame, [(1e-4, 0), (r * 0.5, 0), (r * 0.45, 0.04), (0.05, 0.08), (0.05, h - thick)], n=10
+            )
         else:
             for a in np.pi / 4 + np.arange(4) * np.pi / 2:
-                s.tube(p.frame, (0.78 * r * np.cos(a), 0.78 * r * np.sin(a), 0),
-                       (0.6 * r * np.cos(a), 0.6 * r * np.sin(a), h - thick), 0.022)
+                s.tube(
+                    p.frame,
+                    (0.78 * r * np.cos(a), 0.78 * r * np.sin(a), 0),
+                    (0.6 * r * np.cos(a), 0.6 * r * np.sin(a), h - thick),
+                    0.022,
+                )
         s.top(-r * 0.65, -r * 0.65, r * 0.65, r * 0.65, h)
         return
     s.block(p.main, 0, 0, h - thick, w, d, thick)
@@ -220,7 +259,9 @@ def desk(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Genera
     s.top(-w / 2 + 0.03, -d / 2 + 0.03, w / 2 - 0.03, d / 2 - 0.03, h)
 
 
-def bed(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, rails: bool = False) -> None:
+def bed(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, rails: bool = False
+) -> None:
     """A frame with a headboard, a mattress, a blanket with a fold, low foot board. Head at the back."""
     mattress = 0.5
     legs(s, p.frame, w, d, 0.15, 0.07, 0.01)
@@ -259,7 +300,9 @@ def bunk_bed(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Ge
     s.box(p.frame, -w / 2 + 0.5, w / 2, d / 2 - 0.05, d / 2 - 0.02, h - 0.2, h - 0.1)
     s.box(p.frame, -w / 2, w / 2, -d / 2 + 0.01, -d / 2 + 0.04, h - 0.2, h - 0.1)
     for z in np.arange(0.25, h - 0.3, 0.27):
-        s.tube(p.frame, (-w / 2 + 0.1, d / 2 - 0.03, float(z)), (-w / 2 + 0.48, d / 2 - 0.03, float(z)), 0.015)
+        s.tube(
+            p.frame, (-w / 2 + 0.1, d / 2 - 0.03, float(z)), (-w / 2 + 0.48, d / 2 - 0.03, float(z)), 0.015
+        )
     s.block(p.frame, -w / 2 + 0.48, d / 2 - 0.04, 0, 0.05, 0.05, h - 0.1)
 
 
@@ -289,7 +332,9 @@ def hammock_chair(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.rand
         s.add(p.main, vertices, np.array([[0, 1, 2], [0, 2, 3]]))
 
 
-def cushion(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, lean: bool = False) -> None:
+def cushion(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, lean: bool = False
+) -> None:
     """A pillow: puffed in the middle. Upright and leaning back if `lean`."""
     n = 5
     u = np.linspace(-1, 1, n)
@@ -300,7 +345,9 @@ def cushion(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
     a, b, c, e = grid[:-1, :-1].ravel(), grid[:-1, 1:].ravel(), grid[1:, 1:].ravel(), grid[1:, :-1].ravel()
     faces = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, e], 1)])
     for sign in (1, -1):
-        flat = np.column_stack([x.ravel() * width / 2, y.ravel() * height / 2, sign * puff.ravel() * thick / 2])
+        flat = np.column_stack(
+            [x.ravel() * width / 2, y.ravel() * height / 2, sign * puff.ravel() * thick / 2]
+        )
         mark = s.mark()
         s.add(p.main, flat, faces if sign > 0 else faces[:, ::-1])
         if lean:

@@ -13,20 +13,40 @@ Rng = np.random.Generator
 def mug(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
     """A mug or cup with a handle."""
     r = w * 0.38
-    s.lathe(p.main, [(1e-4, 0), (r * 0.9, 0), (r, h), (r * 0.85, h), (r * 0.8, h * 0.6), (1e-4, h * 0.6)], n=9)
+    s.lathe(
+        p.main, [(1e-4, 0), (r * 0.9, 0), (r, h), (r * 0.85, h), (r * 0.8, h * 0.6), (1e-4, h * 0.6)], n=9
+    )
     s.torus(p.main, r * 1.15, 0, h * 0.5, h * 0.25, 0.008, "y", 8, 4)
 
 
 def bowl(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng, content: str = "") -> None:
     """A bowl, perhaps with fruit."""
     r = w / 2
-    s.lathe(p.main, [(1e-4, 0), (r * 0.45, 0), (r, h * (0.7 if content else 1)), (r * 0.9, h * (0.7 if content else 1)),
-                     (r * 0.4, h * 0.15), (1e-4, h * 0.15)], n=12)
+    s.lathe(
+        p.main,
+        [
+            (1e-4, 0),
+            (r * 0.45, 0),
+            (r, h * (0.7 if content else 1)),
+            (r * 0.9, h * (0.7 if content else 1)),
+            (r * 0.4, h * 0.15),
+            (1e-4, h * 0.15),
+        ],
+        n=12,
+    )
     if content:
         for i, a in enumerate(np.arange(5) * 2.4):
             key = ("plastic:red", "plastic:orange", "plastic:yellow", "plastic:green")[i % 4]
             k = 0.45 if i < 4 else 0.0
-            s.ball(key, r * k * np.cos(a), r * k * np.sin(a), h * (0.55 if i < 4 else 0.75), min(0.045, r * 0.36), n=7, rings=5)
+            s.ball(
+                key,
+                r * k * np.cos(a),
+                r * k * np.sin(a),
+                h * (0.55 if i < 4 else 0.75),
+                min(0.045, r * 0.36),
+                n=7,
+                rings=5,
+            )
 
 
 def bottle(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
@@ -41,7 +61,13 @@ def pot(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng, pan: bool = 
     """A cooking pot with lid and handles, or a frying pan."""
     r = w * (0.36 if pan else 0.42)
     cx = -w * 0.13 if pan else 0.0
-    s.lathe(p.main, [(1e-4, 0), (r * (0.85 if pan else 1), 0), (r, h), (r * 0.94, h), (r * 0.85, 0.015), (1e-4, 0.015)], cx, 0, 12)
+    s.lathe(
+        p.main,
+        [(1e-4, 0), (r * (0.85 if pan else 1), 0), (r, h), (r * 0.94, h), (r * 0.85, 0.015), (1e-4, 0.015)],
+        cx,
+        0,
+        12,
+    )
     if pan:
         s.tube("plastic:black", (cx + r, 0, h * 0.8), (w / 2, 0, h), 0.014, 6)
     else:
@@ -54,7 +80,9 @@ def pot(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng, pan: bool = 
 def plate(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
     """A plate, tray or lid."""
     r = w / 2
-    s.lathe(p.main, [(1e-4, 0), (r * 0.6, 0), (r, h), (r * 0.95, h), (r * 0.6, h * 0.5), (1e-4, h * 0.5)], n=14)
+    s.lathe(
+        p.main, [(1e-4, 0), (r * 0.6, 0), (r, h), (r * 0.95, h), (r * 0.6, h * 0.5), (1e-4, h * 0.5)], n=14
+    )
 
 
 def slab(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
@@ -66,7 +94,12 @@ def slab(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
 def tissue(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
     """A tissue box."""
     s.block(p.main, 0, 0, 0, w, d, h * 0.75)
-    s.prism("paper:white", [(-w * 0.15, h * 0.75), (w * 0.15, h * 0.75), (w * 0.05, h), (-w * 0.1, h * 0.96)], -d * 0.1, d * 0.1)
+    s.prism(
+        "paper:white",
+        [(-w * 0.15, h * 0.75), (w * 0.15, h * 0.75), (w * 0.05, h), (-w * 0.1, h * 0.96)],
+        -d * 0.1,
+        d * 0.1,
+    )
 
 
 def alarm_clock(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
@@ -129,4 +162,71 @@ def headphones(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> No
 def food(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
     """A loaf, cake or pumpkin: a rounded lump on a plate."""
     s.cyl("ceramic:white", 0, 0, 0, 0.012, w / 2, n=12)
-    s.lathe(p.main, [(w * 0.42, 0.012), (w * 0.42, h * 0.7), (w * 0.3, h * 0.95), (1e-4, h)], n=12, sy=min(1.0, d / w))
+    s.lathe(
+        p.main,
+        [(w * 0.42, 0.012), (w * 0.42, h * 0.7), (w * 0.3, h * 0.95), (1e-4, h)],
+        n=12,
+        sy=min(1.0, d / w),
+    )
+
+
+def paper_stand(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
+    """A standing holder of toilet paper."""
+    s.cyl(p.main, 0, 0, 0, 0.02, w / 2, n=12)
+    s.path(p.main, [(0, -0.02, 0.02), (0, -0.02, h), (0.1, -0.02, h)], 0.01, 5)
+    s.tube("paper:white", (0.005, -0.02, h - 0.005), (0.11, -0.02, h - 0.005), 0.055, 10)
+
+
+def sewing_machine(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
+    """A sewing machine; its arm runs along x."""
+    s.block(p.main, 0, 0, 0, w, d, 0.06)
+    s.block(p.main, w * 0.38, 0, 0.06, w * 0.24, d * 0.7, h - 0.06)
+    s.block(p.main, 0, 0, h * 0.68, w * 0.95, d * 0.6, h * 0.32)
+    s.block("metal:silver", -w * 0.38, 0, 0.07, 0.02, 0.02, h * 0.65)
+    s.tube(p.second, (w * 0.49, 0, h * 0.75), (w * 0.54, 0, h * 0.75), h * 0.18, 10)
+    s.cyl("fabric:red", w * 0.2, 0, h, 0.06, 0.02, n=8)
+
+
+def record_player(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
+    """A turntable with a record and an arm."""
+    s.block(p.main, 0, 0, 0, w, d, h * 0.7)
+    s.cyl("rubber:black", -w * 0.1, 0, h * 0.7, 0.012, d * 0.42, n=16)
+    s.disc("paper:red", -w * 0.1, 0, h * 0.7 + 0.014, d * 0.14, 10)
+    s.path(
+        "metal:silver",
+        [(w * 0.38, -d * 0.35, h * 0.7), (w * 0.38, -d * 0.35, h), (w * 0.1, d * 0.15, h * 0.8)],
+        0.01,
+        5,
+    )
+
+
+def mannequin(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
+    """A tailor's torso on a stand."""
+    s.cyl(p.frame, 0, 0, 0, 0.03, w * 0.45, n=12)
+    s.tube(p.frame, (0, 0, 0.02), (0, 0, h * 0.55), 0.02)
+    r = w / 2
+    s.lathe(
+        p.main,
+        [
+            (1e-4, h * 0.48),
+            (r * 0.9, h * 0.5),
+            (r * 0.95, h * 0.58),
+            (r * 0.65, h * 0.7),
+            (r * 0.95, h * 0.82),
+            (r, h * 0.9),
+            (r * 0.3, h * 0.94),
+            (r * 0.28, h),
+            (1e-4, h),
+        ],
+        n=14,
+        sy=0.65,
+    )
+
+
+def pumpkin(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
+    """A ribbed pumpkin with a stem."""
+    for a in np.arange(8) * np.pi / 4:
+        s.ball(
+            p.main, 0.24 * w * np.cos(a), 0.24 * w * np.sin(a), h * 0.45, w * 0.25, w * 0.25, h * 0.45, 7, 6
+        )
+    s.tube("leaf:olive", (0, 0, h * 0.75), (0.02, 0.0, h), 0.02, 5)

@@ -8,8 +8,20 @@ from hm3dm3_env.scenes.procedural.mesh import Shape
 from hm3dm3_env.scenes.procedural.shapes_seating import Paint, legs
 
 
-def cabinet(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, doors: int = 0,
-            drawers: int = 0, feet: float = 0.06, glass: bool = False, top: str = "", open_low: bool = False) -> None:
+def cabinet(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    doors: int = 0,
+    drawers: int = 0,
+    feet: float = 0.06,
+    glass: bool = False,
+    top: str = "",
+    open_low: bool = False,
+) -> None:
     """A closed body with columns of doors over rows of drawers, knobs, and a foot or legs."""
     if feet > 0.09:
         legs(s, p.frame, w, d, feet, 0.05, 0.02)
@@ -43,8 +55,17 @@ def cabinet(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
     s.top(-w / 2 + 0.03, -d / 2 + 0.03, w / 2 - 0.03, d / 2 - 0.03, h)
 
 
-def shelf(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, fill: str = "books",
-          frame: str = "panel", rows: int = 0) -> None:
+def shelf(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    fill: str = "books",
+    frame: str = "panel",
+    rows: int = 0,
+) -> None:
     """An open shelf filled with books, boxes, jars, shoes or left open."""
     rows = rows or max(2, round(h / 0.36))
     if frame == "panel":
@@ -64,8 +85,9 @@ def shelf(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gener
     s.top(-w / 2 + 0.04, -d / 2 + 0.03, w / 2 - 0.04, d / 2 - 0.03, h)
 
 
-def _fill_row(s: Shape, w: float, d: float, z: float, h: float, fill: str, p: Paint, rng: np.random.Generator,
-              seed: int) -> None:
+def _fill_row(
+    s: Shape, w: float, d: float, z: float, h: float, fill: str, p: Paint, rng: np.random.Generator, seed: int
+) -> None:
     if fill == "books" and rng.random() < 0.85:
         span = w * rng.uniform(0.55, 1.0)
         x0 = -w / 2 if rng.random() < 0.5 else w / 2 - span
@@ -76,28 +98,43 @@ def _fill_row(s: Shape, w: float, d: float, z: float, h: float, fill: str, p: Pa
     elif fill in ("boxes", "mixed"):
         x = -w / 2 + 0.02
         words = ("cardboard:tan", p.second, "plastic:light grey", "wicker:tan", "plastic:blue")
-        while x < w / 2 - 0.18:
-            wide = float(rng.uniform(0.18, 0.4))
-            if x + wide > w / 2:
-                break
-            if rng.random() < 0.75:
-                s.box(words[int(rng.integers(5))], x, x + wide, -d / 2 + 0.03, d / 2 - 0.04, z, z + h * rng.uniform(0.5, 0.85))
+        while x < w / 2 - 0.17:
+            wide = min(float(rng.uniform(0.18, 0.4)), w / 2 - 0.01 - x)
+            if rng.random() < 0.85:
+                s.box(
+                    words[int(rng.integers(5))],
+                    x,
+                    x + wide,
+                    -d / 2 + 0.03,
+                    d / 2 - 0.04,
+                    z,
+                    z + h * rng.uniform(0.5, 0.85),
+                )
             x += wide + 0.03
     elif fill == "jars":
         for x in np.arange(-w / 2 + 0.07, w / 2 - 0.05, 0.13):
             if rng.random() < 0.75:
                 tall = min(h * 0.75, float(rng.uniform(0.1, 0.22)))
-                key = ("glass:light blue", "metal:red", "plastic:yellow", "cardboard:orange", "metal:green")[int(rng.integers(5))]
+                key = ("glass:light blue", "metal:red", "plastic:yellow", "cardboard:orange", "metal:green")[
+                    int(rng.integers(5))
+                ]
                 s.cyl(key, float(x), 0, z, tall, 0.045, n=7)
     elif fill == "shoes":
         for x in np.arange(-w / 2 + 0.08, w / 2 - 0.05, 0.13):
             if rng.random() < 0.75:
                 key = ("leather:black", "leather:brown", "fabric:white", "fabric:red")[int(rng.integers(4))]
                 s.box(key, float(x) - 0.04, float(x) + 0.04, -d / 2 + 0.03, d / 2 - 0.03, z, z + 0.06)
-                s.box(key, float(x) - 0.04, float(x) + 0.04, -d / 2 + 0.03, 0, z + 0.06, z + min(0.12, h * 0.8))
+                s.box(
+                    key, float(x) - 0.04, float(x) + 0.04, -d / 2 + 0.03, 0, z + 0.06, z + min(0.12, h * 0.8)
+                )
     elif fill == "bottles":
         for x in np.arange(-w / 2 + 0.06, w / 2 - 0.03, 0.1):
-            s.tube("glass:dark green", (float(x), -d / 2 + 0.03, z + 0.05), (float(x), d / 2 - 0.05, z + 0.05), 0.04)
+            s.tube(
+                "glass:dark green",
+                (float(x), -d / 2 + 0.03, z + 0.05),
+                (float(x), d / 2 - 0.05, z + 0.05),
+                0.04,
+            )
             s.disc("metal:gold", float(x), d / 2 - 0.04, z + 0.05, 0.02, 5)
     elif fill == "clothes":
         for x in np.linspace(-w / 2 + 0.18, w / 2 - 0.18, max(1, int(w / 0.36))):
@@ -117,7 +154,9 @@ def wall_shelf(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.
     s.top(-w / 2 + 0.03 + span, -d / 2 + 0.02, w / 2 - 0.02, d / 2 - 0.02, 0.125, 0.6)
 
 
-def carton(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, lid: bool = False) -> None:
+def carton(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, lid: bool = False
+) -> None:
     """A box: taped, or with a lid."""
     if lid:
         s.block(p.main, 0, 0, 0, w - 0.02, d - 0.02, h * 0.82)
@@ -130,8 +169,16 @@ def carton(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gene
     s.top(-w / 2 + 0.02, -d / 2 + 0.02, w / 2 - 0.02, d / 2 - 0.02, h + 0.004)
 
 
-def open_box(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, slats: bool = False,
-             content: str = "") -> None:
+def open_box(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    slats: bool = False,
+    content: str = "",
+) -> None:
     """An open box, crate, basket or drawer, perhaps with something in it."""
     t = 0.02
     s.block(p.main, 0, 0, 0, w, d, t)
@@ -147,14 +194,29 @@ def open_box(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Ge
                 s.block(p.main, x, y, 0, 0.03, 0.03, h)
     if content == "balls":
         for _ in range(7):
-            s.ball(("plastic:red", "plastic:blue", "plastic:yellow", "plastic:green")[int(rng.integers(4))],
-                   float(rng.uniform(-w * 0.3, w * 0.3)), float(rng.uniform(-d * 0.3, d * 0.3)), h * 0.85, 0.07, n=6, rings=5)
+            s.ball(
+                ("plastic:red", "plastic:blue", "plastic:yellow", "plastic:green")[int(rng.integers(4))],
+                float(rng.uniform(-w * 0.3, w * 0.3)),
+                float(rng.uniform(-d * 0.3, d * 0.3)),
+                h * 0.85,
+                0.07,
+                n=6,
+                rings=5,
+            )
     elif content:
         s.block(content, 0, 0, h * 0.4, w - 2 * t, d - 2 * t, h * 0.45)
 
 
-def basket(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, lid: bool = False,
-           content: str = "") -> None:
+def basket(
+    s: Shape,
+    w: float,
+    d: float,
+    h: float,
+    p: Paint,
+    rng: np.random.Generator,
+    lid: bool = False,
+    content: str = "",
+) -> None:
     """A round basket, bin, bucket, hamper or barrel: slightly tapered; open unless `lid`."""
     r = w / 2
     profile = [(1e-4, 0.0), (r * 0.82, 0.0), (r, h)]
@@ -190,14 +252,21 @@ def suitcase(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Ge
     s.tube("plastic:black", (-w * 0.22, -d * 0.3, h - 0.015), (w * 0.22, -d * 0.3, h - 0.015), 0.016)
 
 
-def bag(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "tote") -> None:
+def bag(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "tote"
+) -> None:
     """A backpack, handbag, duffel, shopping or garbage bag."""
     if style == "duffel":
         z = h * 0.45
         s.tube(p.main, (-w / 2, 0, z), (w / 2, 0, z), min(d / 2, z), 10)
         s.block(p.second, 0, 0, h * 0.86, w * 0.8, 0.03, 0.03)
         for y in (-0.06, 0.06):
-            s.path(p.second, [(-w * 0.2, y, z * 1.9), (-w * 0.12, y, h), (w * 0.12, y, h), (w * 0.2, y, z * 1.9)], 0.012, 5)
+            s.path(
+                p.second,
+                [(-w * 0.2, y, z * 1.9), (-w * 0.12, y, h), (w * 0.12, y, h), (w * 0.2, y, z * 1.9)],
+                0.012,
+                5,
+            )
     elif style == "backpack":
         s.block(p.main, 0, -d * 0.1, 0, w, d * 0.7, h * 0.85)
         s.ball(p.main, 0, -d * 0.1, h * 0.84, w / 2, d * 0.35, h * 0.14)
@@ -207,13 +276,35 @@ def bag(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generat
             s.block("fabric:black", x, -d * 0.47, h * 0.1, 0.05, 0.02, h * 0.7)
     elif style == "garbage":
         r = w / 2
-        s.lathe(p.main, [(1e-4, 0), (r * 0.9, 0), (r, h * 0.3), (r * 0.75, h * 0.65), (r * 0.15, h * 0.84), (r * 0.35, h)],
-                n=9, sy=d / w)
+        s.lathe(
+            p.main,
+            [
+                (1e-4, 0),
+                (r * 0.9, 0),
+                (r, h * 0.3),
+                (r * 0.75, h * 0.65),
+                (r * 0.15, h * 0.84),
+                (r * 0.35, h),
+            ],
+            n=9,
+            sy=d / w,
+        )
     else:
-        s.prism(p.main, [(-w / 2, 0.0), (w / 2, 0.0), (w * 0.42, h * 0.66), (-w * 0.42, h * 0.66)], -d / 2, d / 2)
+        s.prism(
+            p.main, [(-w / 2, 0.0), (w / 2, 0.0), (w * 0.42, h * 0.66), (-w * 0.42, h * 0.66)], -d / 2, d / 2
+        )
         for y in (-d * 0.3, d * 0.3):
-            s.path(p.second, [(-w * 0.2, y, h * 0.64), (-w * 0.15, y, h * 0.95), (w * 0.15, y, h * 0.95), (w * 0.2, y, h * 0.64)],
-                   0.012, 5)
+            s.path(
+                p.second,
+                [
+                    (-w * 0.2, y, h * 0.64),
+                    (-w * 0.15, y, h * 0.95),
+                    (w * 0.15, y, h * 0.95),
+                    (w * 0.2, y, h * 0.64),
+                ],
+                0.012,
+                5,
+            )
         s.block(p.second, 0, d / 2, h * 0.25, w * 0.3, 0.01, h * 0.2)
 
 
@@ -225,15 +316,30 @@ def briefcase(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.G
         s.block("metal:gold", x, d / 2, h * 0.65, 0.04, 0.01, 0.05)
 
 
-def rack(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "clothes") -> None:
+def rack(
+    s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator, style: str = "clothes"
+) -> None:
     """A stand of bars: with clothes, towels, coats, wood logs or dumbbells on it."""
     if style == "coat stand":
         s.lathe(p.frame, [(1e-4, 0), (w * 0.45, 0), (w * 0.4, 0.03), (0.025, 0.06), (0.025, h)], n=10)
         for a in np.arange(6) * np.pi / 3:
-            s.tube(p.frame, (0, 0, h - 0.25 + 0.1 * (a % 2 > 1)), (0.16 * np.cos(a), 0.16 * np.sin(a), h - 0.1), 0.012, 5)
+            s.tube(
+                p.frame,
+                (0, 0, h - 0.25 + 0.1 * (a % 2 > 1)),
+                (0.16 * np.cos(a), 0.16 * np.sin(a), h - 0.1),
+                0.012,
+                5,
+            )
         for key, a in ((p.main, 0.4), (p.second, 3.3)):
             x, y = 0.14 * np.cos(a), 0.14 * np.sin(a)
-            s.lathe(key, [(0.04, h - 0.15), (0.13, h - 0.3), (0.15, h - 1.05), (1e-4, h - 1.05)], float(x), float(y), 8, sy=0.6)
+            s.lathe(
+                key,
+                [(0.04, h - 0.15), (0.13, h - 0.3), (0.15, h - 1.05), (1e-4, h - 1.05)],
+                float(x),
+                float(y),
+                8,
+                sy=0.6,
+            )
         return
     for x in (-w / 2 + 0.02, w / 2 - 0.02):
         s.tube(p.frame, (x, 0, 0.02), (x, 0, h), 0.016)
@@ -248,7 +354,15 @@ def rack(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Genera
             s.tube(p.frame, (-w / 2, float(y), h - 0.02), (w / 2, float(y), h - 0.02), 0.006, 4)
             if rng.random() < 0.7:
                 x, wide = float(rng.uniform(-w * 0.2, w * 0.2)), float(rng.uniform(0.25, 0.5))
-                s.block((p.main, p.second, "fabric:white")[int(rng.integers(3))], x, float(y), h - 0.45, wide, 0.015, 0.45)
+                s.block(
+                    (p.main, p.second, "fabric:white")[int(rng.integers(3))],
+                    x,
+                    float(y),
+                    h - 0.45,
+                    wide,
+                    0.015,
+                    0.45,
+                )
     elif style == "towels":
         for z in (h - 0.02, h * 0.6):
             s.tube(p.frame, (-w / 2, 0, z), (w / 2, 0, z), 0.012)
@@ -258,10 +372,24 @@ def rack(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Genera
             s.block(p.frame, 0, 0, z, w, d * 0.6, 0.03)
             for x in np.arange(-w / 2 + 0.12, w / 2 - 0.05, 0.2):
                 for y in (-d * 0.18, d * 0.18):
-                    s.tube("rubber:black", (float(x), y - 0.05, z + 0.085), (float(x), y + 0.05, z + 0.085), 0.055, 6)
-                s.tube("metal:silver", (float(x), -d * 0.2, z + 0.085), (float(x), d * 0.2, z + 0.085), 0.015, 5)
+                    s.tube(
+                        "rubber:black",
+                        (float(x), y - 0.05, z + 0.085),
+                        (float(x), y + 0.05, z + 0.085),
+                        0.055,
+                        6,
+                    )
+                s.tube(
+                    "metal:silver", (float(x), -d * 0.2, z + 0.085), (float(x), d * 0.2, z + 0.085), 0.015, 5
+                )
     elif style == "logs":
         for i in range(4):
             for j in range(4 - i % 2):
                 x = -w * 0.33 + j * w * 0.2 + (i % 2) * w * 0.1
-                s.tube("wood:walnut", (x, -d * 0.4, 0.1 + i * w * 0.18), (x, d * 0.4, 0.1 + i * w * 0.18), w * 0.1, 7)
+                s.tube(
+                    "wood:walnut",
+                    (x, -d * 0.4, 0.1 + i * w * 0.18),
+                    (x, d * 0.4, 0.1 + i * w * 0.18),
+                    w * 0.1,
+                    7,
+                )

@@ -14,7 +14,17 @@ from scipy import ndimage
 
 from hm3dm3_env.scenes.layout import Surface
 from hm3dm3_env.scenes.procedural.palette import COLOURS, colour_rgb, tile_size
-from hm3dm3_env.scenes.procedural.pictures import book_spines, face, keyboard, painting, rug, screen, sky, world_map
+from hm3dm3_env.scenes.procedural.pictures import (
+    book_spines,
+    dark_screen,
+    face,
+    keyboard,
+    painting,
+    rug,
+    screen,
+    sky,
+    world_map,
+)
 
 
 def surface(key: str) -> Surface:
@@ -35,8 +45,15 @@ def _whole(kind: str, rest: str) -> np.ndarray:
     if kind == "rug":
         return rug(rng, [colour for colour in rest.split(":")[0].split("+") if colour in COLOURS])
     makers: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
-        "picture": painting, "screen": screen, "books": book_spines, "sky": sky, "keys": keyboard,
-        "map": world_map, "face": face}
+        "picture": painting,
+        "screen": screen,
+        "dark": dark_screen,
+        "books": book_spines,
+        "sky": sky,
+        "keys": keyboard,
+        "map": world_map,
+        "face": face,
+    }
     return makers[kind](rng)
 
 
@@ -47,8 +64,13 @@ def _neutral(kind: str) -> np.ndarray:
     return np.repeat((np.clip(value, 0, 1) * 255).astype(np.uint8)[:, :, None], 3, axis=2)
 
 
-def noise(rng: np.random.Generator, height: int, width: int, roughness: float = 1.5,
-          stretch: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+def noise(
+    rng: np.random.Generator,
+    height: int,
+    width: int,
+    roughness: float = 1.5,
+    stretch: tuple[float, float] = (1.0, 1.0),
+) -> np.ndarray:
     """Smooth random field in about -1..1 that wraps around; `stretch` lengthens it along (y, x)."""
     fy = np.fft.fftfreq(height)[:, None] * height * stretch[0]
     fx = np.fft.rfftfreq(width)[None] * width * stretch[1]
@@ -78,7 +100,11 @@ def _planks(rng: np.random.Generator) -> np.ndarray:
     along = (np.arange(512)[None] / 512 + shift) * 2
     board = (np.floor(along).astype(int) % 2) + 2 * row
     tone = rng.uniform(0.74, 0.96, 40)[board % 40]
-    value = tone + 0.05 * noise(rng, 512, 512, 1.0, (1.0, 16.0)) + 0.04 * np.sin(12 * noise(rng, 512, 512, 1.7, (1, 9)))
+    value = (
+        tone
+        + 0.05 * noise(rng, 512, 512, 1.0, (1.0, 16.0))
+        + 0.04 * np.sin(12 * noise(rng, 512, 512, 1.7, (1, 9)))
+    )
     seam = (y < 0.035) | ((along % 1) < 0.006)
     return np.where(seam, 0.5, value)
 
@@ -98,6 +124,7 @@ def _tiles(cells: int, joint: float, spread: float) -> Callable[[np.random.Gener
         tone = rng.uniform(0.93 - spread, 0.95, (cells, cells))[row, column]
         value = tone + 0.03 * noise(rng, 256, 256, 1.6)
         return np.where((y < joint) | (x < joint), 0.7, value)
+
     return make
 
 
@@ -123,7 +150,7 @@ def _carpet(rng: np.random.Generator) -> np.ndarray:
 def _fabric(rng: np.random.Generator) -> np.ndarray:
     y, x, row, column = _grid(128, 16)
     weave = np.where((row + column) % 2 == 0, np.sin(np.pi * y), np.sin(np.pi * x))
-    return 0.80 + 0.14 * weave + 0.04 * noise(rng, 128, 128, 0.6)
+    return 0.84 + 0.09 * weave + 0.04 * noise(rng, 128, 128, 0.6)
 
 
 def _velvet(rng: np.random.Generator) -> np.ndarray:
@@ -138,7 +165,7 @@ def _leather(rng: np.random.Generator) -> np.ndarray:
 def _wicker(rng: np.random.Generator) -> np.ndarray:
     y, x, row, column = _grid(128, 8)
     bend = np.sin(np.pi * (x + (row % 2) * 0.5) % np.pi) * np.sin(np.pi * y)
-    return 0.6 + 0.38 * bend + 0.04 * noise(rng, 128, 128, 0.6)
+    return 0.68 + 0.28 * bend + 0.04 * noise(rng, 128, 128, 0.6)
 
 
 def _marble(rng: np.random.Generator) -> np.ndarray:
@@ -184,13 +211,17 @@ def _cardboard(rng: np.random.Generator) -> np.ndarray:
 
 def _knit(rng: np.random.Generator) -> np.ndarray:
     y, x, _, _ = _grid(128, 12)
-    return 0.7 + 0.25 * np.abs(np.sin(np.pi * (y + np.abs(x - 0.5)))) + 0.03 * noise(rng, 128, 128, 0.7)
+    return 0.76 + 0.18 * np.abs(np.sin(np.pi * (y + np.abs(x - 0.5)))) + 0.03 * noise(rng, 128, 128, 0.7)
 
 
 def _plaid(rng: np.random.Generator) -> np.ndarray:
     y, x, row, column = _grid(128, 8)
     bands = np.array([0.0, 0.0, 0.35, 0.35, 0.0, 0.15, 0.0, 0.15])
-    return 1.0 - 0.5 * (bands[row % 8] + bands[column % 8]) - 0.05 * ((np.arange(128)[None] + np.arange(128)[:, None]) % 3 == 0)
+    return (
+        1.0
+        - 0.5 * (bands[row % 8] + bands[column % 8])
+        - 0.05 * ((np.arange(128)[None] + np.arange(128)[:, None]) % 3 == 0)
+    )
 
 
 def _leaf(rng: np.random.Generator) -> np.ndarray:
@@ -198,9 +229,27 @@ def _leaf(rng: np.random.Generator) -> np.ndarray:
 
 
 _MAKERS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
-    "wood": _wood, "planks": _planks, "parquet": _parquet, "tiles": _tiles(4, 0.03, 0.06),
-    "bigtiles": _tiles(2, 0.015, 0.04), "brick": _brick, "walltiles": _wall_tiles, "carpet": _carpet,
-    "fabric": _fabric, "velvet": _velvet, "leather": _leather, "wicker": _wicker, "marble": _marble,
-    "brushed": _brushed, "plaster": _plaster, "stripes": _stripes, "dots": _dots, "damask": _damask,
-    "concrete": _concrete, "cardboard": _cardboard, "knit": _knit, "plaid": _plaid, "leaf": _leaf,
+    "wood": _wood,
+    "planks": _planks,
+    "parquet": _parquet,
+    "tiles": _tiles(4, 0.03, 0.06),
+    "bigtiles": _tiles(2, 0.015, 0.04),
+    "brick": _brick,
+    "walltiles": _wall_tiles,
+    "carpet": _carpet,
+    "fabric": _fabric,
+    "velvet": _velvet,
+    "leather": _leather,
+    "wicker": _wicker,
+    "marble": _marble,
+    "brushed": _brushed,
+    "plaster": _plaster,
+    "stripes": _stripes,
+    "dots": _dots,
+    "damask": _damask,
+    "concrete": _concrete,
+    "cardboard": _cardboard,
+    "knit": _knit,
+    "plaid": _plaid,
+    "leaf": _leaf,
 }
