@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 
 def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[], None]:
-    """An entry point that calls `task` with a `schema` dataclass made from `configs/<name>.yaml` and the arguments."""
+    """An entry point that calls `task` with a `schema` dataclass made from `configs/<name>.yaml` and the
+    arguments."""
     ConfigStore.instance().store(name=f"{name}_schema", node=_writable(schema))
 
     @hydra.main(version_base=None, config_path="pkg://configs", config_name=name)
@@ -36,7 +37,8 @@ def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[]
 
 
 def build(schema: type[T], **values: Any) -> T:
-    """A `schema` dataclass from keyword arguments, nested dicts included; unknown or mistyped keys are errors.
+    """A `schema` dataclass from keyword arguments, nested dicts included; unknown or mistyped keys are
+    errors.
 
     Raises:
         ValueError: names the key.
@@ -48,7 +50,8 @@ def build(schema: type[T], **values: Any) -> T:
 
 
 def _writable(schema: type) -> DictConfig:
-    """The config node of a dataclass; nodes of frozen dataclasses are made writable while they are composed."""
+    """The config node of a dataclass; nodes of frozen dataclasses are made writable while they are
+    composed."""
 
     def unlock(node: Any) -> None:
         if isinstance(node, DictConfig):

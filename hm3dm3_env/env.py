@@ -55,9 +55,9 @@ class HM3DM3ParallelEnv(ParallelEnv):
     """A team of robots looks for several goals, given as categories, descriptions and images, in one house.
 
     ## Action space
-    `Discrete(11)` a robot: 0 wait, 1 move_forward (0.25 m), 2 turn_left, 3 turn_right (30 degrees), 4 look_up,
-    5 look_down (30 degrees), 6 + j declare goal j. `infos[robot]["action_mask"]` says which make sense now; an
-    illegal action counts as wait.
+    `Discrete(11)` a robot: 0 wait, 1 move_forward (0.25 m), 2 turn_left, 3 turn_right (30 degrees), 4
+    look_up, 5 look_down (30 degrees), 6 + j declare goal j. `infos[robot]["action_mask"]` says which make
+    sense now; an illegal action counts as wait.
 
     ## Observation space
     | key | shape | dtype | content |
@@ -67,7 +67,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
     | pose | 5 | float32 | x, y, z (m), heading, pitch (rad) |
     | alive | 1 | float32 | whether the robot may still act |
     | team_poses, team_alive | N, 5 and N | float32 | the same for the whole team |
-    | map | S, S, 3 | uint8 | crop of the shared map, robot in the middle looking up: free, occupied, unknown |
+    | map | S, S, 3 | uint8 | crop of the shared map, robot in the middle facing up: free, occupied, unknown |
     | goal_modality | 5, 3 | float32 | one-hot ON, TN, IIN; zeros where there is no goal |
     | goal_text | 5, B | uint8 | UTF-8 bytes of the category or description |
     | goal_image | S, 5 S, 3 | uint8 | images of image goals, side by side |
@@ -77,15 +77,22 @@ class HM3DM3ParallelEnv(ParallelEnv):
     `TaskConfig.reward`, shared by the team. It tells verdicts, so policies under evaluation don't get it.
 
     ## Episode end
-    Everybody ends on the same step: terminated when every goal is declared, truncated when every robot has spent
-    500 actions or walked 3 d*, or after `max_cycles`. A robot out of budget stays, not alive, and can only wait.
+    Everybody ends on the same step: terminated when every goal is declared, truncated when every robot has
+    spent 500 actions or walked 3 d*, or after `max_cycles`. A robot out of budget stays, not alive, and can
+    only wait.
 
     ## Arguments
     The fields of `EnvConfig` as keywords (nested ones as dicts), and `render_mode` (None or "rgb_array").
-    `reset(options={"episode": id, "scene": folder name, "num_agents": k})` chooses; unknown options are ignored.
+    `reset(options={"episode": id, "scene": folder name, "num_agents": k})` chooses; unknown options are
+    ignored.
     """
 
-    metadata: dict[str, Any] = {"name": "hm3d_m3_v0", "render_modes": ["rgb_array"], "render_fps": 8, "is_parallelizable": True}
+    metadata: dict[str, Any] = {
+        "name": "hm3d_m3_v0",
+        "render_modes": ["rgb_array"],
+        "render_fps": 8,
+        "is_parallelizable": True,
+    }
 
     def __init__(self, config: EnvConfig | None = None, render_mode: str | None = None) -> None:
         self.config = config or EnvConfig()
@@ -129,13 +136,17 @@ class HM3DM3ParallelEnv(ParallelEnv):
     def sim(self) -> Simulator:
         """The simulator with the episode's scene loaded; made again after unpickling."""
         if self._sim is None:
-            self._sim = EmbeddedSimulator(self.config.body)
+            sim: Simulator = EmbeddedSimulator(self.config.body)
             if self.episode is not None:
-                self._sim.load(self.episode.scene)
+                sim.load(self.episode.scene)
+            self._sim = sim
         return self._sim
 
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start an episode: the one asked for in `options`, else one drawn with the environment's own generator.
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start an episode: the one asked for in `options`, else one drawn with the environment's own
+        generator.
 
         Raises:
             ValueError: no episode of the split fits the options.
@@ -150,14 +161,18 @@ class HM3DM3ParallelEnv(ParallelEnv):
     def begin(self, episode: Episode) -> None:
         """Start a given episode without building observations."""
         if len(episode.starts) > self.config.max_agents or len(episode.goals) > MAX_GOALS:
-            raise ValueError(f"episode {episode.id} has {len(episode.starts)} agents and {len(episode.goals)} goals; "
-                             f"this environment takes at most {self.config.max_agents} and {MAX_GOALS}")
+            raise ValueError(
+                f"episode {episode.id} has {len(episode.starts)} agents and {len(episode.goals)} goals; "
+                f"this environment takes at most {self.config.max_agents} and {MAX_GOALS}"
+            )
         self.episode = episode
         self.sim.load(episode.scene)
         self.agents = list(self.possible_agents)
         self.poses = list(episode.starts)
         self.rules = Rules(self.config.task, len(self.poses), len(episode.goals), episode.makespan)
-        self.map = SharedMap(self.config.map, np.mean([p.position for p in self.poses], 0), episode.floor_height)
+        self.map = SharedMap(
+            self.config.map, np.mean([p.position for p in self.poses], 0), episode.floor_height
+        )
         self._goals, self._goal_arrays = self._present(episode)
         self._log_poses, self._log_actions = [self._pose_row()], []  # type: list[list[list[float]]], list[list[str]]
         self._frames = []
@@ -165,12 +180,20 @@ class HM3DM3ParallelEnv(ParallelEnv):
         self._look()
 
     def _choose(self, options: Mapping[str, Any]) -> Episode:
-        wanted = {key: options[key] for key in ("episode", "scene", "num_agents") if options.get(key) is not None}
-        tests = {"episode": lambda e: e.id, "scene": lambda e: e.scene.name, "num_agents": lambda e: len(e.starts)}
+        wanted = {
+            key: options[key] for key in ("episode", "scene", "num_agents") if options.get(key) is not None
+        }
+        tests = {
+            "episode": lambda e: e.id,
+            "scene": lambda e: e.scene.name,
+            "num_agents": lambda e: len(e.starts),
+        }
         fitting = [e for e in self.episodes if all(tests[key](e) == value for key, value in wanted.items())
                    and len(e.starts) <= self.config.max_agents]
         if not fitting:
-            raise ValueError(f"split {self.config.split!r} has no episode with {wanted or 'at most max_agents robots'}")
+            raise ValueError(
+                f"split {self.config.split!r} has no episode with {wanted or 'at most max_agents robots'}"
+            )
         assert self._rng is not None
         return fitting[int(self._rng.integers(len(fitting)))]
 
@@ -195,10 +218,17 @@ class HM3DM3ParallelEnv(ParallelEnv):
             return {}, {}, {}, {}, {}
         reward = self.advance([int(actions.get(name, WAIT)) for name in self.agents])
         resolved = self.rules.resolved
-        cut = not resolved and (self.rules.over or (self.max_cycles is not None and self.rules.steps >= self.max_cycles))
+        cut = not resolved and (
+            self.rules.over or (self.max_cycles is not None and self.rules.steps >= self.max_cycles)
+        )
         live = self.agents
-        results = (self._observations(), {name: float(reward) for name in live}, {name: bool(resolved) for name in live},
-                   {name: bool(cut) for name in live}, self._infos())
+        results = (
+            self._observations(),
+            {name: float(reward) for name in live},
+            {name: bool(resolved) for name in live},
+            {name: bool(cut) for name in live},
+            self._infos(),
+        )
         if resolved or cut:
             self.agents = []
         return results
@@ -228,14 +258,21 @@ class HM3DM3ParallelEnv(ParallelEnv):
 
     def _distance(self, agent: int, goal: int) -> float:
         assert self.episode is not None
-        return float(self.sim.navigator.distance(self.poses[agent].position[None], self.episode.viewpoints[goal])[0])
+        return float(
+            self.sim.navigator.distance(self.poses[agent].position[None], self.episode.viewpoints[goal])[0]
+        )
 
     def _shaping(self) -> float:
         weight = self.config.task.reward.shaping
         if not weight or self.config.task.reward.kind != "team" or self.episode is None:
             return 0.0
-        points, open_goals = np.stack([p.position for p in self.poses]), [j for j, u in enumerate(self.rules.unresolved) if u]
-        potential = sum(float(self.sim.navigator.distance(points, self.episode.viewpoints[j]).min()) for j in open_goals)
+        points, open_goals = (
+            np.stack([p.position for p in self.poses]),
+            [j for j, u in enumerate(self.rules.unresolved) if u],
+        )
+        potential = sum(
+            float(self.sim.navigator.distance(points, self.episode.viewpoints[j]).min()) for j in open_goals
+        )
         last, self._potential = self._potential, potential
         return weight * (last - potential) / len(self.rules.unresolved) if last is not None else 0.0
 
@@ -244,7 +281,13 @@ class HM3DM3ParallelEnv(ParallelEnv):
         last = {k: f for k, f in enumerate(self._frames)}
         moved = [k for k, pose in enumerate(self.poses) if k not in last or last[k].pose != pose]
         want_rgb = "rgb" in self.config.observation.keys or self.render_mode is not None
-        fresh = self.sim.render([self.poses[k] for k in moved], self.config.camera, want_rgb, self.config.semantic) if moved else []
+        fresh = (
+            self.sim.render(
+                [self.poses[k] for k in moved], self.config.camera, want_rgb, self.config.semantic
+            )
+            if moved
+            else []
+        )
         for k, frame in zip(moved, fresh):
             last[k] = frame
             self.map.update(frame)
@@ -268,8 +311,18 @@ class HM3DM3ParallelEnv(ParallelEnv):
         """What the team knows now; the map is the live one."""
         rules = self.rules
         left = [self.config.task.max_actions - spent for spent in rules.actions]
-        return SharedState(self._goals, list(rules.unresolved), list(self.poses), list(rules.alive), self.frames, self.map, left,
-                           rules.steps, self.config.camera, self.config.body)
+        return SharedState(
+            self._goals,
+            list(rules.unresolved),
+            list(self.poses),
+            list(rules.alive),
+            self.frames,
+            self.map,
+            left,
+            rules.steps,
+            self.config.camera,
+            self.config.body,
+        )
 
     @property
     def privileged(self) -> Privileged:
@@ -279,9 +332,21 @@ class HM3DM3ParallelEnv(ParallelEnv):
 
     def _observations(self) -> dict[str, Any]:
         frames = dict(enumerate(self.frames))
-        return {name: observe(self.config.observation, k, len(self.possible_agents), frames.get(k), self.config.camera, self.poses,
-                              self.rules.alive, self.rules.unresolved, self.map, self._goal_arrays)
-                for k, name in enumerate(self.agents)}
+        return {
+            name: observe(
+                self.config.observation,
+                k,
+                len(self.possible_agents),
+                frames.get(k),
+                self.config.camera,
+                self.poses,
+                self.rules.alive,
+                self.rules.unresolved,
+                self.map,
+                self._goal_arrays,
+            )
+            for k, name in enumerate(self.agents)
+        }
 
     def _infos(self) -> dict[str, Any]:
         rules, infos = self.rules, {}
@@ -289,11 +354,16 @@ class HM3DM3ParallelEnv(ParallelEnv):
             here = k < len(self.poses)
             mask = rules.legal(k) if here else [1] + [0] * (len(ACTIONS) - 1)
             left = self.config.task.max_actions - rules.actions[k] if here else 0
-            infos[name] = {"action_mask": np.array(mask, np.int8), "actions_left": int(left), "step": int(rules.steps)}
+            infos[name] = {
+                "action_mask": np.array(mask, np.int8),
+                "actions_left": int(left),
+                "step": int(rules.steps),
+            }
         return infos
 
     def state(self) -> np.ndarray:
-        """(S,) float32 for centralised critics: poses, who is alive, actions left, goals left, and a coarse map."""
+        """(S,) float32 for centralised critics: poses, who is alive, actions left, goals left, and a coarse
+        map."""
         count, team = len(self.possible_agents), np.zeros((len(self.possible_agents), 7), np.float32)
         left = np.zeros(MAX_GOALS, np.float32)
         coarse = np.zeros((_COARSE, _COARSE, 2), np.float32)
@@ -319,14 +389,38 @@ class HM3DM3ParallelEnv(ParallelEnv):
         assert self.episode is not None
         rules, episode, camera = self.rules, self.episode, self.config.camera
         return EpisodeRecord(
-            RECORD_VERSION, episode.split, episode.id, episode.scene.name, method, seed, privileged, recogniser,
-            f"{camera.width}x{camera.height}@{camera.hfov_deg:g}", episode.floor_height, episode.makespan,
-            [{"modality": g.modality, "category": g.category, "text": g.text, "object_id": g.object_id} for g in episode.goals],
-            self._log_poses, self._log_actions,
-            [{"step": d.step, "agent": d.agent, "goal": d.goal, "right": d.right,
-              "distance": round(d.distance, 4) if np.isfinite(d.distance) else None} for d in rules.declarations],
-            [round(v, 4) for v in rules.path], [round(v, 4) for v in rules.path_at_last_success],
-            "resolved" if rules.resolved else "exhausted", method_record or {})
+            RECORD_VERSION,
+            episode.split,
+            episode.id,
+            episode.scene.name,
+            method,
+            seed,
+            privileged,
+            recogniser,
+            f"{camera.width}x{camera.height}@{camera.hfov_deg:g}",
+            episode.floor_height,
+            episode.makespan,
+            [
+                {"modality": g.modality, "category": g.category, "text": g.text, "object_id": g.object_id}
+                for g in episode.goals
+            ],
+            self._log_poses,
+            self._log_actions,
+            [
+                {
+                    "step": d.step,
+                    "agent": d.agent,
+                    "goal": d.goal,
+                    "right": d.right,
+                    "distance": round(d.distance, 4) if np.isfinite(d.distance) else None,
+                }
+                for d in rules.declarations
+            ],
+            [round(v, 4) for v in rules.path],
+            [round(v, 4) for v in rules.path_at_last_success],
+            "resolved" if rules.resolved else "exhausted",
+            method_record or {},
+        )
 
     def close(self) -> None:
         """Let the simulator go; may be called twice."""
@@ -353,7 +447,8 @@ def _episodes(data: Path, split: str) -> list[Episode]:
 
 
 def parallel_env(render_mode: str | None = None, **config: Any) -> HM3DM3ParallelEnv:
-    """An `HM3DM3ParallelEnv` from keyword arguments, e.g. `parallel_env(split="val", camera={"width": 72, "height": 128})`.
+    """An `HM3DM3ParallelEnv` from keyword arguments, e.g. `parallel_env(split="val", camera={"width": 72,
+    "height": 128})`.
 
     Raises:
         ValueError: an unknown or mistyped argument.

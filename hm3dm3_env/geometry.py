@@ -15,7 +15,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Pose:
-    """Where something stands: `x, y, z` metres (y is the floor under an agent), `heading` and `pitch` radians."""
+    """Where something stands: `x, y, z` metres (y is the floor under an agent), `heading` and `pitch`
+    radians."""
 
     x: float
     y: float

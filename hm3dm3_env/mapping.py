@@ -44,7 +44,9 @@ class SharedMap:
         self.cell = config.cell
         count = int(round(config.size / config.cell))
         self.cells = np.zeros((count, count), np.uint8)
-        self.origin = np.floor(np.array([center[0], center[2]]) / config.cell) * config.cell - count // 2 * config.cell
+        self.origin = (
+            np.floor(np.array([center[0], center[2]]) / config.cell) * config.cell - count // 2 * config.cell
+        )
         self.floor = floor
         self.box = np.array([count, 0, count, 0], np.int64)
 
@@ -88,8 +90,14 @@ class SharedMap:
     def to_world(self, cells: np.ndarray) -> np.ndarray:
         """(..., 3) world positions of the centres of (..., 2) cells, on the floor."""
         cells = np.asarray(cells, float)
-        return np.stack([self.origin[0] + (cells[..., 1] + 0.5) * self.cell, np.full(cells.shape[:-1], self.floor),
-                         self.origin[1] + (cells[..., 0] + 0.5) * self.cell], -1)
+        return np.stack(
+            [
+                self.origin[0] + (cells[..., 1] + 0.5) * self.cell,
+                np.full(cells.shape[:-1], self.floor),
+                self.origin[1] + (cells[..., 0] + 0.5) * self.cell,
+            ],
+            -1,
+        )
 
     def window(self, margin: float = 1.0) -> tuple[slice, slice]:
         """Rows and columns of the known part with a margin in metres: policies need not look at the rest."""
@@ -98,7 +106,8 @@ class SharedMap:
         return slice(max(r0 - pad, 0), min(r1 + pad, count)), slice(max(c0 - pad, 0), min(c1 + pad, count))
 
     def crop(self, pose: Pose, size: int, cell: float) -> np.ndarray:
-        """(size, size, 3) uint8 egocentric crop, the agent in the middle looking up: free, occupied, unknown (255 or 0)."""
+        """(size, size, 3) uint8 egocentric crop, the agent in the middle looking up: free, occupied,
+        unknown (255 or 0)."""
         out = np.zeros((size, size, 3), np.uint8)
         _crop(self.cells, self.origin, self.cell, pose.x, pose.z, pose.heading, cell, out)
         return out
@@ -151,7 +160,10 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
             dx, dz = np.sin(angle), np.cos(angle)
             reach = 0.0
             while reach < limit:
-                row, column = int((eye[2] + dz * reach - origin[1]) / cell), int((eye[0] + dx * reach - origin[0]) / cell)
+                row, column = (
+                    int((eye[2] + dz * reach - origin[1]) / cell),
+                    int((eye[0] + dx * reach - origin[0]) / cell),
+                )
                 if 0 <= row < count and 0 <= column < count and cells[row, column] == 0:
                     cells[row, column] = 1
                 reach += cell / 2

@@ -29,11 +29,18 @@ def row(record: EpisodeRecord) -> dict[str, float]:
     """The numbers of one episode that the summary adds up."""
     found = record.found()
     result: dict[str, float] = {
-        "goals": len(found), "found": sum(found), "episode_success": float(all(found)),
+        "goals": len(found),
+        "found": sum(found),
+        "episode_success": float(all(found)),
         "spl": episode_spl(sum(found), len(found), record.makespan, max(record.path)),
-        "spl_last_success": episode_spl(sum(found), len(found), record.makespan, max(record.path_at_last_success)),
-        "makespan": max(record.path), "oracle_makespan": record.makespan, "steps": record.steps,
-        "right": sum(d["right"] for d in record.declarations), "wrong": sum(not d["right"] for d in record.declarations),
+        "spl_last_success": episode_spl(
+            sum(found), len(found), record.makespan, max(record.path_at_last_success)
+        ),
+        "makespan": max(record.path),
+        "oracle_makespan": record.makespan,
+        "steps": record.steps,
+        "right": sum(d["right"] for d in record.declarations),
+        "wrong": sum(not d["right"] for d in record.declarations),
         "never": len(found) - len(record.declarations),
     }
     for modality in MODALITIES:
@@ -48,8 +55,12 @@ def ratio(rows: Sequence[dict[str, float]], top: str, bottom: str) -> float | No
     return sum(r[top] for r in rows) / whole if whole else None
 
 
-def interval(rows: Sequence[dict[str, float]], statistic: Callable[[np.ndarray], np.ndarray], keys: Sequence[str],
-             seed: int = 0) -> list[float] | None:
+def interval(
+    rows: Sequence[dict[str, float]],
+    statistic: Callable[[np.ndarray], np.ndarray],
+    keys: Sequence[str],
+    seed: int = 0,
+) -> list[float] | None:
     """95% percentile bootstrap interval of a statistic over episodes.
 
     Args:
@@ -75,7 +86,8 @@ def _mean(means: np.ndarray) -> np.ndarray:
 
 
 def summarise(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """All metrics of a method over its records; fractions in 0..1, lengths in metres, intervals as [low, high].
+    """All metrics of a method over its records; fractions in 0..1, lengths in metres, intervals as [low,
+    high].
 
     Raises:
         ValueError: no records.
@@ -103,6 +115,9 @@ def summarise(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         result[f"sr_{modality.lower()}_ci"] = interval(rows, _share, keys)
     for name, size in (("k", lambda r: r.agents), ("m", lambda r: len(r.goals))):
         result[f"sr_by_{name}"] = {
-            str(value): ratio([x for x, record in zip(rows, records) if size(record) == value], "found", "goals")
-            for value in sorted({size(record) for record in records})}
+            str(value): ratio(
+                [x for x, record in zip(rows, records) if size(record) == value], "found", "goals"
+            )
+            for value in sorted({size(record) for record in records})
+        }
     return result

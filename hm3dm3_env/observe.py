@@ -1,7 +1,7 @@
 """Observations: a flat dict of bounded boxes for each robot, and the spaces they live in.
 
-What each MARL library can take was tried (see docs/architecture.md): flat dictionaries, images height x width x
-channels in uint8, no discrete or nested leaves, the same space for every robot.
+What each MARL library can take was tried (see docs/architecture.md): flat dictionaries, images height x
+width x channels in uint8, no discrete or nested leaves, the same space for every robot.
 """
 
 from __future__ import annotations
@@ -19,8 +19,19 @@ from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.task import MAX_GOALS
 
 MODALITIES = ("ON", "TN", "IIN")
-KEYS = ("rgb", "depth", "pose", "alive", "team_poses", "team_alive", "map", "goal_modality", "goal_text", "goal_image",
-        "goal_unresolved")
+KEYS = (
+    "rgb",
+    "depth",
+    "pose",
+    "alive",
+    "team_poses",
+    "team_alive",
+    "map",
+    "goal_modality",
+    "goal_text",
+    "goal_image",
+    "goal_unresolved",
+)
 FAR = 1000.0
 """Bound of positions in observation spaces, metres (ours)."""
 
@@ -56,10 +67,14 @@ def observation_space(config: ObservationConfig, camera: Camera, agents: int) ->
 
     known = {
         "rgb": lambda: image(camera.height, camera.width, 3),
-        "depth": lambda: spaces.Box(0.0, float(camera.max_depth), (camera.height, camera.width, 1), np.float32),
+        "depth": lambda: spaces.Box(
+            0.0, float(camera.max_depth), (camera.height, camera.width, 1), np.float32
+        ),
         "pose": lambda: spaces.Box(low, -low, dtype=np.float32),
         "alive": lambda: unit(1),
-        "team_poses": lambda: spaces.Box(np.tile(low, (agents, 1)), np.tile(-low, (agents, 1)), dtype=np.float32),
+        "team_poses": lambda: spaces.Box(
+            np.tile(low, (agents, 1)), np.tile(-low, (agents, 1)), dtype=np.float32
+        ),
         "team_alive": lambda: unit(agents),
         "map": lambda: image(config.map_size, config.map_size, 3),
         "goal_modality": lambda: unit(MAX_GOALS, len(MODALITIES)),
@@ -78,8 +93,10 @@ def pose_vector(pose: Pose) -> np.ndarray:
     return np.array([pose.x, pose.y, pose.z, pose.heading, pose.pitch], np.float32)
 
 
-def goal_arrays(config: ObservationConfig, goals: Sequence[Goal], images: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
-    """The part that is the same for all robots and steps: modality, text and images of the goals, padded to M_max."""
+def goal_arrays(
+    config: ObservationConfig, goals: Sequence[Goal], images: Sequence[np.ndarray | None]
+) -> dict[str, np.ndarray]:
+    """Same for all robots and steps: modality, text and images of the goals, padded to M_max."""
     modality = np.zeros((MAX_GOALS, len(MODALITIES)), np.float32)
     text = np.zeros((MAX_GOALS, config.text_bytes), np.uint8)
     picture = np.zeros((config.image_size, MAX_GOALS * config.image_size, 3), np.uint8)
@@ -92,9 +109,18 @@ def goal_arrays(config: ObservationConfig, goals: Sequence[Goal], images: Sequen
     return {"goal_modality": modality, "goal_text": text, "goal_image": picture}
 
 
-def observe(config: ObservationConfig, agent: int, agents: int, frame: Frame | None, camera: Camera, poses: Sequence[Pose],
-            alive: Sequence[bool], unresolved: Sequence[bool], shared_map: SharedMap,
-            goals: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def observe(
+    config: ObservationConfig,
+    agent: int,
+    agents: int,
+    frame: Frame | None,
+    camera: Camera,
+    poses: Sequence[Pose],
+    alive: Sequence[bool],
+    unresolved: Sequence[bool],
+    shared_map: SharedMap,
+    goals: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
     """The observation of robot `agent`, in fresh arrays. Robots beyond this episode's K get zeros."""
     here = agent < len(poses)
     shape = (camera.height, camera.width)
@@ -105,14 +131,23 @@ def observe(config: ObservationConfig, agent: int, agents: int, frame: Frame | N
     left = np.zeros(MAX_GOALS, np.float32)
     left[: len(unresolved)] = unresolved
     made = {
-        "rgb": lambda: frame.rgb.copy() if frame is not None and frame.rgb is not None else np.zeros((*shape, 3), np.uint8),
-        "depth": lambda: (frame.depth.copy() if frame is not None else np.zeros(shape, np.float32))[..., None],
+        "rgb": lambda: (
+            frame.rgb.copy()
+            if frame is not None and frame.rgb is not None
+            else np.zeros((*shape, 3), np.uint8)
+        ),
+        "depth": lambda: (frame.depth.copy() if frame is not None else np.zeros(shape, np.float32))[
+            ..., None
+        ],
         "pose": lambda: team[agent].copy(),
         "alive": lambda: living[agent : agent + 1].copy(),
         "team_poses": lambda: team,
         "team_alive": lambda: living,
-        "map": lambda: shared_map.crop(poses[agent], config.map_size, config.map_cell) if here
-        else np.zeros((config.map_size, config.map_size, 3), np.uint8),
+        "map": lambda: (
+            shared_map.crop(poses[agent], config.map_size, config.map_cell)
+            if here
+            else np.zeros((config.map_size, config.map_size, 3), np.uint8)
+        ),
         "goal_unresolved": lambda: left,
     }
     return {key: made[key]() if key in made else goals[key].copy() for key in config.keys}

@@ -1,9 +1,10 @@
-"""The oracle makespan d*: how long the best division of the goals would take a team that knows where they are.
+"""The oracle makespan d*: how far the best division of the goals makes a team walk that knows the places.
 
 An assignment gives every goal to one agent; an agent's cost is its open nearest-neighbour tour over its goals
 (geodesic; start, nearest acceptable viewpoint, next ...); the makespan is the largest cost. All K**M
-assignments are tried up to `EXACT_LIMIT`, else a load-balanced greedy one is taken. Tours are nearest-neighbour,
-so d* is an upper bound on the true optimum; budget and metrics both use it (the paper's definition).
+assignments are tried up to `EXACT_LIMIT`, else a load-balanced greedy one is taken. Tours are
+nearest-neighbour, so d* is an upper bound on the true optimum; budget and metrics both use it (the paper's
+definition).
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def nearest_neighbour_tour(start: Any, goals: Sequence[int], reach: Reach) -> tu
 def solve(starts: Sequence[Any], goals: int, reach: Reach, exact_limit: int = EXACT_LIMIT) -> Oracle:
     """The assignment of `goals` goals to the agents at `starts` with the smallest makespan.
 
-    Ties: smaller total length, then the lexicographically smaller owner tuple. Without goals the makespan is 0.
+    Ties: smaller total length, then the lexicographically smaller owner tuple. Without goals the makespan
+    is 0.
 
     Raises:
         ValueError: no agents.
@@ -89,7 +91,9 @@ def _cached(reach: Reach) -> Reach:
     return known
 
 
-def _tours(starts: Sequence[Any], reach: Reach) -> Callable[[int, frozenset[int]], tuple[float, tuple[int, ...]]]:
+def _tours(
+    starts: Sequence[Any], reach: Reach
+) -> Callable[[int, frozenset[int]], tuple[float, tuple[int, ...]]]:
     memory: dict[tuple[int, frozenset[int]], tuple[float, tuple[int, ...]]] = {}
 
     def tour(agent: int, goals: frozenset[int]) -> tuple[float, tuple[int, ...]]:
@@ -101,11 +105,19 @@ def _tours(starts: Sequence[Any], reach: Reach) -> Callable[[int, frozenset[int]
 
 
 def _enumerate(agents: int, goals: int, tour: Callable) -> tuple[int, ...]:
-    """Every assignment at once: lengths[k, mask] tabulated, then reduced over (agents**goals, goals) owners."""
-    lengths = np.array([[tour(k, frozenset(j for j in range(goals) if mask >> j & 1))[0] for mask in range(1 << goals)]
-                        for k in range(agents)])
+    """Every assignment at once: lengths[k, mask] tabulated, then reduced over all owner tuples."""
+    lengths = np.array(
+        [
+            [tour(k, frozenset(j for j in range(goals) if mask >> j & 1))[0] for mask in range(1 << goals)]
+            for k in range(agents)
+        ]
+    )
     codes = np.arange(agents**goals)
-    owners = np.stack([codes // agents ** (goals - 1 - j) % agents for j in range(goals)], 1) if goals else np.zeros((1, 0), int)
+    owners = (
+        np.stack([codes // agents ** (goals - 1 - j) % agents for j in range(goals)], 1)
+        if goals
+        else np.zeros((1, 0), int)
+    )
     bits = 1 << np.arange(goals)
     parts = np.stack([lengths[k, ((owners == k) * bits).sum(1)] for k in range(agents)], 1)
     makespan, total = parts.max(1), parts.sum(1)
@@ -127,7 +139,7 @@ def _greedy(starts: Sequence[Any], goals: int, reach: Reach, tour: Callable) -> 
 
 
 def reach_on(navigator: Navigator, viewpoints: Sequence[np.ndarray]) -> Reach:
-    """The `Reach` of goals given as (V_j, 3) viewpoint sets, by a navigator's geodesics; places are (3,) points."""
+    """The `Reach` of goals given as (V_j, 3) viewpoint sets, by a navigator's geodesics from (3,) places."""
 
     def reach(place: Any, goal: int) -> tuple[float, tuple[float, ...]]:
         point = np.asarray(place, float)

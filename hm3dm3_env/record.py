@@ -1,4 +1,5 @@
-"""The EpisodeRecord: all that happened in one episode. Metrics, pictures and reports read it and nothing else."""
+"""The EpisodeRecord: all that happened in one episode. Metrics, pictures and reports read it and nothing
+else."""
 
 from __future__ import annotations
 
@@ -87,8 +88,11 @@ def load_record(path: Path | str) -> EpisodeRecord:
     except (OSError, json.JSONDecodeError) as error:
         raise RecordError(f"{path}: not a readable record ({error}); delete it and run again") from error
     if not isinstance(value, dict) or value.get("version") != RECORD_VERSION:
-        raise RecordError(f"{path}: version {value.get('version') if isinstance(value, dict) else None} of the record format; "
-                          f"this release reads version {RECORD_VERSION}")
+        version = value.get("version") if isinstance(value, dict) else None
+        raise RecordError(
+            f"{path}: version {version} of the record format; "
+            f"this release reads version {RECORD_VERSION}"
+        )
     try:
         return EpisodeRecord(**value)
     except TypeError as error:

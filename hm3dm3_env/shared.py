@@ -19,7 +19,8 @@ from hm3dm3_env.sim.base import Body, Camera, Frame, Navigator, Simulator
 
 @dataclass(frozen=True)
 class TeamGoal:
-    """A goal as the team is told: modality ("ON", "TN", "IIN"), its text ("" for an image), its image (S, S, 3) uint8."""
+    """A goal as the team is told: modality ("ON", "TN", "IIN"), its text ("" for an image), its image
+    (S, S, 3) uint8."""
 
     modality: str
     text: str
@@ -32,7 +33,8 @@ class SharedState:
 
     Attributes:
         goals: (M,) what to find; `unresolved` (M,) whether it is still on the list.
-        poses, alive, frames: (K,) an entry an agent; a frame's `semantic` is there only for simulated recognisers.
+        poses, alive, frames: (K,) an entry an agent; a frame's `semantic` is there only for simulated
+            recognisers.
         map: the shared occupancy map.
         actions_left: (K,) actions each agent may still spend. Its path budget depends on d* and is not told.
         step: lockstep steps so far.

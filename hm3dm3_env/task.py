@@ -30,7 +30,8 @@ class RewardConfig:
     step: float = -0.001
     """Every step."""
     shaping: float = 0.0
-    """Times the metres by which the sum over unresolved goals of the nearest agent's geodesic distance fell, over M."""
+    """Times the metres by which the sum over unresolved goals of the nearest agent's geodesic distance
+    fell, over M."""
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,16 @@ class Rules:
         legal = 0 <= action < len(ACTIONS) and self.legal(agent)[action]
         return ACTIONS[action] if legal else "wait"
 
-    def advance(self, names: Sequence[str], moved: Sequence[float], distance_to: Callable[[int, int], float]) -> float:
+    def advance(
+        self, names: Sequence[str], moved: Sequence[float], distance_to: Callable[[int, int], float]
+    ) -> float:
         """Account for one lockstep step.
 
         Args:
             names: (K,) effective actions.
             moved: (K,) metres walked in this step.
-            distance_to: (agent, goal) -> geodesic metres from where the agent stands to the goal's viewpoints.
+            distance_to: (agent, goal) -> geodesic metres from where the agent stands to the goal's
+                viewpoints.
 
         Returns:
             The reward of declarations and of the step, without shaping.
@@ -122,7 +126,7 @@ class Rules:
         reward = self.config.reward.step
         self.steps += 1
         acted = list(self.alive)
-        for agent, name in enumerate(names):
+        for agent in range(len(names)):
             if acted[agent]:
                 self.actions[agent] += 1
                 self.path[agent] += moved[agent]

@@ -14,8 +14,9 @@ from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env
 class TeamEnv(gymnasium.Env):
     """`HM3DM3ParallelEnv` for single-agent libraries.
 
-    The action is `MultiDiscrete([11] * N)`, one entry a robot. The observation is a flat dict with the keys of
-    the parallel environment prefixed by the robot ("robot_0/depth"). `info["action_mask"]` is (N, 11) int8.
+    The action is `MultiDiscrete([11] * N)`, one entry a robot. The observation is a flat dict with the keys
+    of the parallel environment prefixed by the robot ("robot_0/depth"). `info["action_mask"]` is (N, 11)
+    int8.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 8}
@@ -25,10 +26,17 @@ class TeamEnv(gymnasium.Env):
         self.render_mode = env.render_mode
         names = env.possible_agents
         self.observation_space = spaces.Dict(
-            {f"{name}/{key}": space for name in names for key, space in env.observation_space(name).spaces.items()})
+            {
+                f"{name}/{key}": space
+                for name in names
+                for key, space in env.observation_space(name).spaces.items()
+            }
+        )
         self.action_space = spaces.MultiDiscrete([int(env.action_space(name).n) for name in names])
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start an episode; see `HM3DM3ParallelEnv.reset`."""
         super().reset(seed=seed)
         observations, infos = self.env.reset(seed, options)
@@ -39,8 +47,16 @@ class TeamEnv(gymnasium.Env):
         names = self.env.possible_agents
         if not self.env.agents:
             raise RuntimeError("the episode is over; call reset()")
-        observations, rewards, terminated, truncated, infos = self.env.step({n: int(a) for n, a in zip(names, action)})
-        return (self._joint(observations), rewards[names[0]], terminated[names[0]], truncated[names[0]], self._info(infos))
+        observations, rewards, terminated, truncated, infos = self.env.step(
+            {n: int(a) for n, a in zip(names, action)}
+        )
+        return (
+            self._joint(observations),
+            rewards[names[0]],
+            terminated[names[0]],
+            truncated[names[0]],
+            self._info(infos),
+        )
 
     @staticmethod
     def _joint(observations: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Descriptions of one instance, built from predicates and proven unique by evaluating them on every instance."""
+"""Descriptions of one instance, built from predicates and proven unique by evaluating them on every
+instance."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _LANDMARK_MIN = 0.35
 
 @dataclass(frozen=True)
 class Predicate:
-    """A checkable statement about an instance: `kind` is category, colour, material, size, next_to, on or room."""
+    """A checkable statement about an instance: `kind` is category, colour, material, size, next_to, on or
+    room."""
 
     kind: str
     value: str
@@ -44,7 +46,9 @@ def _next_to(item: Instance, value: str, floor: Sequence[Instance]) -> bool:
 
 
 def _rests_on(item: Instance, other: Instance) -> bool:
-    inside = (other.low[[0, 2]] <= item.center[[0, 2]]).all() and (item.center[[0, 2]] <= other.high[[0, 2]]).all()
+    inside = (other.low[[0, 2]] <= item.center[[0, 2]]).all() and (
+        item.center[[0, 2]] <= other.high[[0, 2]]
+    ).all()
     return bool(inside and item.low[1] > other.low[1] + 0.2 and abs(item.low[1] - other.high[1]) < 0.12)
 
 
@@ -110,11 +114,16 @@ def describe(item: Instance, floor: Sequence[Instance], rng: np.random.Generator
     category = Predicate("category", item.category)
     true_of_it = statements(item, floor)
     for count in range(1, MAX_PREDICATES + 1):
-        options = [group for group in combinations(true_of_it, count)
-                   if len({p.kind for p in group}) == count and satisfying([category, *group], floor) == [item.id]]
+        options = [
+            group
+            for group in combinations(true_of_it, count)
+            if len({p.kind for p in group}) == count and satisfying([category, *group], floor) == [item.id]
+        ]
         if options:
             group = options[rng.integers(len(options))]
-            extra = [p for p in true_of_it if p.kind in ("colour", "room") and all(p.kind != q.kind for q in group)]
+            extra = [
+                p for p in true_of_it if p.kind in ("colour", "room") and all(p.kind != q.kind for q in group)
+            ]
             if count == 1 and extra and rng.random() < 0.7:  # people say more than they must
                 group = (*group, extra[rng.integers(len(extra))])
             return Description(_sentence(item.category, group, rng), (category, *group))
@@ -123,7 +132,11 @@ def describe(item: Instance, floor: Sequence[Instance], rng: np.random.Generator
 
 def article(phrase: str) -> str:
     """The phrase with "a" or "an" before it."""
-    return ("an " if phrase[:1].lower() in "aeiou" and not phrase.startswith(("uni", "use", "eu", "one")) else "a ") + phrase
+    return (
+        "an "
+        if phrase[:1].lower() in "aeiou" and not phrase.startswith(("uni", "use", "eu", "one"))
+        else "a "
+    ) + phrase
 
 
 def _sentence(category: str, group: Sequence[Predicate], rng: np.random.Generator) -> str:

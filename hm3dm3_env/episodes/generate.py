@@ -39,7 +39,8 @@ class GenerateConfig:
 
     split: str = "val"
     scenes: str = "procedural"
-    """procedural: build houses; otherwise a folder below <data>/scenes ("homes", or "hm3d" with the split below it)."""
+    """procedural: build houses; otherwise a folder below <data>/scenes ("homes", or "hm3d" with the split
+    below it)."""
     data: str = "data"
     """Root of scenes/ and episodes/."""
     houses: int | None = None
@@ -69,7 +70,12 @@ def generate(config: GenerateConfig) -> Path:
     root, folders = _scenes(config, houses)
     folder = Path(config.data) / "episodes" / config.split
     plans = plan_split(seed, episodes, config.sampling)
-    settings = {"seed": seed, "goals": asdict(config.goals), "sampling": asdict(config.sampling), "body": asdict(config.body)}
+    settings = {
+        "seed": seed,
+        "goals": asdict(config.goals),
+        "sampling": asdict(config.sampling),
+        "body": asdict(config.body),
+    }
     jobs = []
     for i, scene in enumerate(folders):
         mine = plans[i :: len(folders)]
@@ -80,9 +86,16 @@ def generate(config: GenerateConfig) -> Path:
     made = sum(len(read_json(job[-1])["episodes"]) for job in jobs)
     if not made:
         raise ValueError(f"{folder}: no scene gave an episode; first reasons: {dropped[:3]}")
-    header = {"format": FORMAT, "version": VERSION, "split": config.split, "episodes": [], "settings": settings,
-              "scenes": [scene.name for scene in folders], "scenes_root": str(root.relative_to(Path(config.data) / "scenes")),
-              "dropped": dropped}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "split": config.split,
+        "episodes": [],
+        "settings": settings,
+        "scenes": [scene.name for scene in folders],
+        "scenes_root": str(root.relative_to(Path(config.data) / "scenes")),
+        "dropped": dropped,
+    }
     path = folder / f"{config.split}.json.gz"
     write_atomic(path, gzip_json_bytes(header))
     for line in dropped:
@@ -96,7 +109,9 @@ def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
     if config.scenes == "procedural":
         from hm3dm3_env.scenes.procedural import build_split
 
-        return base / "procedural" / config.split, build_split(base / "procedural", config.split, houses, config.workers)
+        return base / "procedural" / config.split, build_split(
+            base / "procedural", config.split, houses, config.workers
+        )
     root = base / config.scenes
     if config.scenes == "hm3d":
         root = root / config.split
@@ -128,8 +143,15 @@ def _done(path: Path, fingerprint: str) -> bool:
         return False
 
 
-def _scene_job(scene: Path, number: int, plans: list[EpisodePlan], config: GenerateConfig, seed: int, fingerprint: str,
-               path: Path) -> None:
+def _scene_job(
+    scene: Path,
+    number: int,
+    plans: list[EpisodePlan],
+    config: GenerateConfig,
+    seed: int,
+    fingerprint: str,
+    path: Path,
+) -> None:
     sim = EmbeddedSimulator(config.body)
     sim.load(scene)
     sampler = SceneSampler(sim, config.goals, config.sampling, seed, number)
@@ -139,7 +161,12 @@ def _scene_job(scene: Path, number: int, plans: list[EpisodePlan], config: Gener
             episodes.append(sampler.sample(plan, config.split))
         except NoEpisode as error:
             dropped.append(f"{scene.name}: episode {plan.index}: {error}")
-    used = {i for episode in episodes for goal in episode["goals"] for i in (goal["object_id"], *goal["acceptable"])}
+    used = {
+        i
+        for episode in episodes
+        for goal in episode["goals"]
+        for i in (goal["object_id"], *goal["acceptable"])
+    }
     objects = {}
     for finder in sampler.finders:
         for identity in sorted(used & {item.id for item in finder.instances}):
@@ -147,10 +174,21 @@ def _scene_job(scene: Path, number: int, plans: list[EpisodePlan], config: Gener
             if seen is None or str(identity) in objects:
                 continue
             item = sim.scene.instances[identity]
-            objects[str(identity)] = {"category": item.category, "position": item.center.round(4).tolist(),
-                                      "viewpoints": seen.positions.tolist(), "coverage": seen.coverage.round(4).tolist()}
-    content = {"format": FORMAT, "version": VERSION, "scene": scene.name, "fingerprint": fingerprint, "objects": objects,
-               "episodes": episodes, "dropped": dropped}
+            objects[str(identity)] = {
+                "category": item.category,
+                "position": item.center.round(4).tolist(),
+                "viewpoints": seen.positions.tolist(),
+                "coverage": seen.coverage.round(4).tolist(),
+            }
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "scene": scene.name,
+        "fingerprint": fingerprint,
+        "objects": objects,
+        "episodes": episodes,
+        "dropped": dropped,
+    }
     write_atomic(path, gzip_json_bytes(content))
 
 

@@ -58,12 +58,14 @@ class GoalConfig:
     pixels: int = 64
     """Side of the frames in which coverage is counted (ours: 64 gives 5% to within 0.1%)."""
     min_extent: float = 0.15
-    """Objects whose largest side is smaller are never goals: they could not reach 5% coverage (ours), metres."""
+    """Objects whose largest side is smaller are never goals: they could not reach 5% coverage (ours),
+    metres."""
 
 
 @dataclass(frozen=True)
 class Viewpoints:
-    """Places from which an object is seen: `positions` (V, 3), `headings` (V,) towards it, `coverage` (V,)."""
+    """Places from which an object is seen: `positions` (V, 3), `headings` (V,) towards it, `coverage`
+    (V,)."""
 
     positions: np.ndarray
     headings: np.ndarray
@@ -72,7 +74,8 @@ class Viewpoints:
 
 @dataclass(frozen=True)
 class ImageGoal:
-    """The camera of an image goal: world position, rotation [x, y, z, w], field of view, square size in pixels."""
+    """The camera of an image goal: world position, rotation [x, y, z, w], field of view, square size in
+    pixels."""
 
     position: tuple[float, float, float]
     rotation: tuple[float, float, float, float]
@@ -103,8 +106,11 @@ class GoalFinder:
 
     def candidates(self) -> list[Instance]:
         """Objects that may be goals by name and size."""
-        return [item for item in self.instances
-                if item.category and item.category not in STRUCTURE and item.size.max() >= self.config.min_extent]
+        return [
+            item
+            for item in self.instances
+            if item.category and item.category not in STRUCTURE and item.size.max() >= self.config.min_extent
+        ]
 
     def _rng(self, instance: int, purpose: str) -> np.random.Generator:
         scene = zlib.crc32(self.sim.scene.id.encode())
@@ -113,7 +119,9 @@ class GoalFinder:
     def _ring(self, item: Instance) -> np.ndarray:
         """(P, 3) standable places on the rings around an object."""
         angles = np.radians(np.arange(0, 360, self.config.ring_step_deg))
-        places = [item.center + r * np.array([np.cos(a), 0, np.sin(a)]) for r in self.config.rings for a in angles]
+        places = [
+            item.center + r * np.array([np.cos(a), 0, np.sin(a)]) for r in self.config.rings for a in angles
+        ]
         points = np.array(places)
         points[:, 1] = self.height
         return points[[self._stand(p) for p in points]]
@@ -122,7 +130,9 @@ class GoalFinder:
         navigator = self.sim.navigator
         return navigator.floor_of(point) == self.floor and navigator.is_navigable(point)
 
-    def _aim(self, rng: np.random.Generator, eyes: np.ndarray, item: Instance) -> tuple[np.ndarray, np.ndarray]:
+    def _aim(
+        self, rng: np.random.Generator, eyes: np.ndarray, item: Instance
+    ) -> tuple[np.ndarray, np.ndarray]:
         jitter = np.radians(rng.uniform(-self.config.jitter_deg, self.config.jitter_deg, (len(eyes), 2)))
         headings = np.array([heading_to(e, item.center) for e in eyes]) + jitter[:, 0]
         return headings, np.array([pitch_to(e, item.center) for e in eyes]) + jitter[:, 1]
@@ -145,8 +155,19 @@ class GoalFinder:
         headings = np.array([heading_to(p, item.center) for p in positions])
         eyes = positions + (0, config.camera_height, 0)
         tilts = np.radians((-30.0, 0.0, 30.0))
-        share = coverage(self.sim, np.tile(eyes, (3, 1)), np.tile(headings, 3), np.repeat(tilts, len(eyes)),
-                         np.full(3 * len(eyes), config.frame_hfov_deg), item, config.pixels).reshape(3, -1).sum(0)
+        share = (
+            coverage(
+                self.sim,
+                np.tile(eyes, (3, 1)),
+                np.tile(headings, 3),
+                np.repeat(tilts, len(eyes)),
+                np.full(3 * len(eyes), config.frame_hfov_deg),
+                item,
+                config.pixels,
+            )
+            .reshape(3, -1)
+            .sum(0)
+        )
         keep = np.flatnonzero(share >= config.min_coverage)
         keep = keep[np.argsort(-share[keep], kind="stable")]
         return Viewpoints(positions[keep].round(4), headings[keep], share[keep]) if len(keep) else None
@@ -189,8 +210,15 @@ class GoalFinder:
         return None
 
 
-def coverage(sim: EmbeddedSimulator, eyes: np.ndarray, headings: np.ndarray, pitches: np.ndarray, hfov_deg: np.ndarray,
-             item: Instance, pixels: int) -> np.ndarray:
+def coverage(
+    sim: EmbeddedSimulator,
+    eyes: np.ndarray,
+    headings: np.ndarray,
+    pitches: np.ndarray,
+    hfov_deg: np.ndarray,
+    item: Instance,
+    pixels: int,
+) -> np.ndarray:
     """(N,) share of a square frame that an object fills, for N cameras: eyes (N, 3), angles (N,) radians."""
     return coverage_points(sim, eyes, headings, pitches, hfov_deg, item, pixels)[0]
 
@@ -201,7 +229,9 @@ def coverage_points(sim: EmbeddedSimulator, eyes: np.ndarray, headings: np.ndarr
     shares, points = np.zeros(len(eyes)), []
     for first in range(0, len(eyes), 128):
         part = slice(first, first + 128)
-        owner, origins, directions = _rays_to(eyes[part], headings[part], pitches[part], hfov_deg[part], item, pixels)
+        owner, origins, directions = _rays_to(
+            eyes[part], headings[part], pitches[part], hfov_deg[part], item, pixels
+        )
         distance, labels = sim.cast(origins, directions)
         mine = labels == item.id
         places = origins[mine] + directions[mine] * distance[mine, None]
@@ -212,9 +242,16 @@ def coverage_points(sim: EmbeddedSimulator, eyes: np.ndarray, headings: np.ndarr
     return shares, points
 
 
-def _rays_to(eyes: np.ndarray, headings: np.ndarray, pitches: np.ndarray, hfov_deg: np.ndarray, item: Instance,
-             pixels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rays of N square frames that can meet an object's box: owner (R,), origins and directions (R, 3)."""
+def _rays_to(
+    eyes: np.ndarray,
+    headings: np.ndarray,
+    pitches: np.ndarray,
+    hfov_deg: np.ndarray,
+    item: Instance,
+    pixels: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rays of N square frames that can meet an object's box: owner (R,), origins and directions (R,
+    3)."""
     corners = np.array([[x, y, z] for x in (item.low[0], item.high[0]) for y in (item.low[1], item.high[1])
                         for z in (item.low[2], item.high[2])])
     half = np.tan(np.radians(hfov_deg) / 2)

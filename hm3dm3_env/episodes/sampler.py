@@ -28,7 +28,8 @@ class SamplingConfig:
     separation: float = 3.0
     """Geodesic metres between starts where the floor allows (ours)."""
     viewpoint_gap: float = 1.0
-    """Geodesic metres from every start to the nearest acceptable viewpoint, at least (ours, as HM3D-OVON's 1 m)."""
+    """Geodesic metres from every start to the nearest acceptable viewpoint, at least (ours, as HM3D-OVON's
+    1 m)."""
     max_distance: float = 30.0
     """Geodesic metres from every start to every goal, at most (HM3D-OVON)."""
     min_island_radius: float = 1.5
@@ -51,8 +52,8 @@ class EpisodePlan:
 
 
 def plan_split(seed: int, episodes: int, config: SamplingConfig) -> list[EpisodePlan]:
-    """The plans of a whole split: K and M cycle in shuffled blocks, and modalities are dealt in shuffled triples,
-    so that any prefix of the split is balanced to within one goal a modality."""
+    """The plans of a whole split: K and M cycle in shuffled blocks, and modalities are dealt in shuffled
+    triples, so that any prefix of the split is balanced to within one goal a modality."""
     rng = np.random.default_rng([seed, 1])
 
     def stream(values: Sequence[Any]):
@@ -60,7 +61,10 @@ def plan_split(seed: int, episodes: int, config: SamplingConfig) -> list[Episode
             yield from (values[i] for i in rng.permutation(len(values)))
 
     agents, goals, modalities = stream(config.agents), stream(config.goals), stream(MODALITIES)
-    return [EpisodePlan(i, next(agents), tuple(next(modalities) for _ in range(next(goals)))) for i in range(episodes)]
+    return [
+        EpisodePlan(i, next(agents), tuple(next(modalities) for _ in range(next(goals))))
+        for i in range(episodes)
+    ]
 
 
 class NoEpisode(Exception):
@@ -70,11 +74,15 @@ class NoEpisode(Exception):
 class SceneSampler:
     """Episodes of one scene, drawn one after the other with the scene's own random numbers."""
 
-    def __init__(self, sim: EmbeddedSimulator, goals: GoalConfig, config: SamplingConfig, seed: int, scene: int) -> None:
+    def __init__(
+        self, sim: EmbeddedSimulator, goals: GoalConfig, config: SamplingConfig, seed: int, scene: int
+    ) -> None:
         self.sim, self.config = sim, config
         self.rng = np.random.default_rng([seed, 2, scene])
         self.uses: Counter[str] = Counter()
-        self.finders = [MainIslandFinder(sim, floor, goals, seed) for floor in range(len(sim.navigator.floors))]
+        self.finders = [
+            MainIslandFinder(sim, floor, goals, seed) for floor in range(len(sim.navigator.floors))
+        ]
         self.finders = [f for f in self.finders if f.radius >= config.min_island_radius]
 
     def sample(self, plan: EpisodePlan, split: str) -> dict[str, Any]:
@@ -124,8 +132,13 @@ class SceneSampler:
                   twins: Sequence[Instance]) -> dict[str, Any] | None:
         if finder.viewpoints(item.id) is None:
             return None
-        goal: dict[str, Any] = {"modality": modality, "category": item.category, "text": item.category, "object_id": item.id,
-                                "acceptable": [item.id]}
+        goal: dict[str, Any] = {
+            "modality": modality,
+            "category": item.category,
+            "text": item.category,
+            "object_id": item.id,
+            "acceptable": [item.id],
+        }
         if modality == "ON":
             goal["acceptable"] = [other.id for other in twins if finder.viewpoints(other.id) is not None]
         elif modality == "TN":
@@ -137,11 +150,17 @@ class SceneSampler:
             photo = finder.photo(item.id)
             if photo is None:
                 return None
-            goal |= {"text": "", "image": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(photo).items()}}
+            goal |= {
+                "text": "",
+                "image": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(photo).items()},
+            }
         return goal
 
-    def _episode(self, finder: MainIslandFinder, plan: EpisodePlan, goals: list[dict[str, Any]], split: str) -> dict[str, Any]:
-        viewpoints = [np.concatenate([finder.viewpoints(i).positions for i in goal["acceptable"]]) for goal in goals]
+    def _episode(
+        self, finder: MainIslandFinder, plan: EpisodePlan, goals: list[dict[str, Any]], split: str
+    ) -> dict[str, Any]:
+        seen = [[finder.viewpoints(i) for i in goal["acceptable"]] for goal in goals]
+        viewpoints = [np.concatenate([v.positions for v in mine if v is not None]) for mine in seen]
         starts = self._starts(finder, plan.agents, viewpoints)
         oracle = solve([tuple(s) for s in starts], len(goals), reach_on(self.sim.navigator, viewpoints))
         if not np.isfinite(oracle.makespan):
@@ -150,16 +169,29 @@ class SceneSampler:
             raise NoEpisode(f"d* below {self.config.min_makespan} m")
         headings = self.rng.uniform(-np.pi, np.pi, len(starts))
         return {
-            "episode_id": f"{split}-{plan.index:05d}", "index": plan.index, "floor": finder.floor,
+            "episode_id": f"{split}-{plan.index:05d}",
+            "index": plan.index,
+            "floor": finder.floor,
             "floor_height": round(float(finder.height), 4),
-            "starts": [{"position": [round(float(v), 4) for v in p], "rotation": [round(v, 6) for v in to_quaternion(h)]}
-                       for p, h in zip(starts, headings)],
-            "goals": goals, "makespan": round(oracle.makespan, 4), "oracle_owner": list(oracle.owner),
+            "starts": [
+                {
+                    "position": [round(float(v), 4) for v in p],
+                    "rotation": [round(v, 6) for v in to_quaternion(h)],
+                }
+                for p, h in zip(starts, headings)
+            ],
+            "goals": goals,
+            "makespan": round(oracle.makespan, 4),
+            "oracle_owner": list(oracle.owner),
         }
 
     def _starts(self, finder: MainIslandFinder, count: int, viewpoints: Sequence[np.ndarray]) -> np.ndarray:
         """(count, 3) starts by farthest-point sampling among random places that keep the distances."""
-        pool = [p for p in (finder.random_place(self.rng) for _ in range(12 + 6 * count)) if self._may_start(p, viewpoints)]
+        pool = [
+            p
+            for p in (finder.random_place(self.rng) for _ in range(12 + 6 * count))
+            if self._may_start(p, viewpoints)
+        ]
         if len(pool) < count:
             raise NoEpisode("too few places at 1 to 30 m from the goals")
         points = np.array(pool)
@@ -167,7 +199,11 @@ class SceneSampler:
         gaps = self.sim.navigator.distance(points, points[:1])
         while len(chosen) < count:
             far = np.flatnonzero(gaps >= self.config.separation)
-            pick = int(far[self.rng.integers(len(far))]) if len(far) and len(chosen) == count - 1 else int(gaps.argmax())
+            pick = (
+                int(far[self.rng.integers(len(far))])
+                if len(far) and len(chosen) == count - 1
+                else int(gaps.argmax())
+            )
             if gaps[pick] < 0.5:
                 raise NoEpisode("no room for separated starts")
             chosen.append(pick)
@@ -194,7 +230,11 @@ class MainIslandFinder(GoalFinder):
         self.label = int(sizes.argmax())
         rows, columns = np.nonzero(level.islands == self.label)
         self.cells = np.stack([rows, columns], 1)
-        self.radius = float(np.hypot(np.ptp(rows) + 1, np.ptp(columns) + 1)) * sim.navigator.cell / 2 if sizes.any() else 0.0
+        self.radius = (
+            float(np.hypot(np.ptp(rows) + 1, np.ptp(columns) + 1)) * sim.navigator.cell / 2
+            if sizes.any()
+            else 0.0
+        )
         super().__init__(sim, floor, config, seed)
 
     def _stand(self, point: np.ndarray) -> bool:

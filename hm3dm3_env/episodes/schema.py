@@ -1,6 +1,7 @@
 """Episodes: what they are, and their files.
 
-    <data>/episodes/<split>/<split>.json.gz            header: version, split, seed, scenes (Habitat's convention:
+    <data>/episodes/<split>/<split>.json.gz            header: version, split, seed, scenes (Habitat's
+    convention:
                                                        its episode list is empty)
     <data>/episodes/<split>/content/<scene>.json.gz    the objects with their viewpoints, and the episodes
 
@@ -32,21 +33,39 @@ _IMAGE = {
                    "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180}},
 }
 _GOAL = {
-    "type": "object", "required": ["modality", "category", "text", "object_id", "acceptable"],
+    "type": "object",
+    "required": ["modality", "category", "text", "object_id", "acceptable"],
     "properties": {
-        "modality": {"enum": ["ON", "TN", "IIN"]}, "category": {"type": "string", "minLength": 1}, "text": {"type": "string"},
-        "object_id": {"type": "integer"}, "acceptable": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+        "modality": {"enum": ["ON", "TN", "IIN"]},
+        "category": {"type": "string", "minLength": 1},
+        "text": {"type": "string"},
+        "object_id": {"type": "integer"},
+        "acceptable": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
         "image": {"anyOf": [{"type": "null"}, _IMAGE]},
-        "predicates": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}},
+        "predicates": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+        },
     },
 }
 _EPISODE = {
-    "type": "object", "required": ["episode_id", "index", "floor", "floor_height", "starts", "goals", "makespan"],
+    "type": "object",
+    "required": ["episode_id", "index", "floor", "floor_height", "starts", "goals", "makespan"],
     "properties": {
-        "episode_id": {"type": "string", "minLength": 1}, "index": {"type": "integer", "minimum": 0},
-        "floor": {"type": "integer", "minimum": 0}, "floor_height": {"type": "number"},
-        "starts": {"type": "array", "minItems": 1, "maxItems": 8, "items": {
-            "type": "object", "required": ["position", "rotation"], "properties": {"position": _POINT, "rotation": _ROTATION}}},
+        "episode_id": {"type": "string", "minLength": 1},
+        "index": {"type": "integer", "minimum": 0},
+        "floor": {"type": "integer", "minimum": 0},
+        "floor_height": {"type": "number"},
+        "starts": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 8,
+            "items": {
+                "type": "object",
+                "required": ["position", "rotation"],
+                "properties": {"position": _POINT, "rotation": _ROTATION},
+            },
+        },
         "goals": {"type": "array", "minItems": 1, "maxItems": 8, "items": _GOAL},
         "makespan": {"type": "number", "exclusiveMinimum": 0},
     },
@@ -99,7 +118,8 @@ class Goal:
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode, ready to be played: scene folder, floor, K starts, M goals, and the oracle makespan in metres."""
+    """One episode, ready to be played: scene folder, floor, K starts, M goals, and the oracle makespan in
+    metres."""
 
     id: str
     index: int
@@ -183,7 +203,9 @@ def _load_content(path: Path, scene: str, root: Path, split: str) -> list[Episod
         raise EpisodeError(f"{path}: scene: is {content['scene']!r}, but the file is listed for {scene!r}")
     if not (root / scene).is_dir():
         raise EpisodeError(f"{path}: scene: no folder {root / scene}; generate or copy the scenes there")
-    objects = {int(key): _object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()}
+    objects = {
+        int(key): _object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()
+    }
     return [_episode(value, objects, root / scene, split, path) for value in content["episodes"]]
 
 
@@ -192,8 +214,15 @@ def _object(value: dict[str, Any], where: str) -> SceneObject:
         position, viewpoints = np.asarray(value["position"], float), np.asarray(value["viewpoints"], float)
         category = str(value["category"])
     except (KeyError, TypeError, ValueError) as error:
-        raise EpisodeError(f"{where}: needs category, position and viewpoints ({type(error).__name__}: {error})") from error
-    if position.shape != (3,) or viewpoints.ndim != 2 or viewpoints.shape[1] != 3 or not np.isfinite(viewpoints).all():
+        raise EpisodeError(
+            f"{where}: needs category, position and viewpoints ({type(error).__name__}: {error})"
+        ) from error
+    if (
+        position.shape != (3,)
+        or viewpoints.ndim != 2
+        or viewpoints.shape[1] != 3
+        or not np.isfinite(viewpoints).all()
+    ):
         raise EpisodeError(f"{where}: viewpoints: must be a list of [x, y, z] in metres")
     return SceneObject(category, position, viewpoints)
 
@@ -205,20 +234,50 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
     starts = []
     for i, start in enumerate(value["starts"]):
         heading, pitch = _rotation(start["rotation"], f"{where}: starts.{i}.rotation")
-        starts.append(Pose(*map(float, start["position"]), heading, pitch))
+        x, y, z = (float(v) for v in start["position"])
+        starts.append(Pose(x, y, z, heading, pitch))
     goals = []
     for j, goal in enumerate(value["goals"]):
         for identity in (*goal["acceptable"], goal["object_id"]):
             if identity not in objects:
-                raise EpisodeError(f"{where}: goals.{j}.acceptable: object {identity} is not among the file's objects")
+                raise EpisodeError(
+                    f"{where}: goals.{j}.acceptable: object {identity} is not among the file's objects"
+                )
         image = goal.get("image")
         if (image is not None) != (goal["modality"] == "IIN"):
-            raise EpisodeError(f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one")
+            raise EpisodeError(
+                f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one"
+            )
         if image is not None:
             _rotation(image["rotation"], f"{where}: goals.{j}.image.rotation")
-            image = ImageGoal(tuple(image["position"]), tuple(image["rotation"]), image["hfov_deg"], image["size"],
-                              image.get("object_coverage", 0.0), image.get("frame_coverage", 0.0))
-        goals.append(Goal(goal["modality"], goal["category"], goal["text"], goal["object_id"], tuple(goal["acceptable"]),
-                          image, tuple((kind, word) for kind, word in goal.get("predicates", []))))
-    return Episode(value["episode_id"], value["index"], split, scene, value["floor"], value["floor_height"], tuple(starts),
-                   tuple(goals), value["makespan"], objects)
+            image = ImageGoal(
+                tuple(image["position"]),
+                tuple(image["rotation"]),
+                image["hfov_deg"],
+                image["size"],
+                image.get("object_coverage", 0.0),
+                image.get("frame_coverage", 0.0),
+            )
+        goals.append(
+            Goal(
+                goal["modality"],
+                goal["category"],
+                goal["text"],
+                goal["object_id"],
+                tuple(goal["acceptable"]),
+                image,
+                tuple((kind, word) for kind, word in goal.get("predicates", [])),
+            )
+        )
+    return Episode(
+        value["episode_id"],
+        value["index"],
+        split,
+        scene,
+        value["floor"],
+        value["floor_height"],
+        tuple(starts),
+        tuple(goals),
+        value["makespan"],
+        objects,
+    )

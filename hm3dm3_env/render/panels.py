@@ -14,8 +14,16 @@ from hm3dm3_env.shared import SharedState
 
 AGENT_COLORS = ((214, 39, 40), (31, 119, 180), (44, 160, 44), (148, 103, 189), (255, 127, 14), (23, 190, 207),
                 (227, 119, 194), (140, 86, 75))
-GOAL_COLORS = ((230, 159, 0), (0, 158, 115), (86, 180, 233), (204, 121, 167), (213, 94, 0), (240, 228, 66), (0, 114, 178),
-               (120, 120, 120))
+GOAL_COLORS = (
+    (230, 159, 0),
+    (0, 158, 115),
+    (86, 180, 233),
+    (204, 121, 167),
+    (213, 94, 0),
+    (240, 228, 66),
+    (0, 114, 178),
+    (120, 120, 120),
+)
 UNKNOWN_COLOR, FREE_COLOR, WALL_COLOR, INK = (226, 228, 232), (255, 255, 255), (70, 76, 88), (30, 34, 42)
 SIDE = 512
 """Side of the map and height of the robots' views, pixels."""
@@ -31,11 +39,17 @@ def font(size: int) -> ImageFont.FreeTypeFont:
 class MapView:
     """A window of the shared map drawn to a square picture; `xy` turns world positions into its pixels."""
 
-    def __init__(self, shared_map: SharedMap, side: int = SIDE, bounds: tuple[float, float, float, float] | None = None) -> None:
+    def __init__(
+        self, shared_map: SharedMap, side: int = SIDE, bounds: tuple[float, float, float, float] | None = None
+    ) -> None:
         if bounds is None:
             rows, columns = shared_map.window(0.75)
-            bounds = (shared_map.origin[0] + columns.start * shared_map.cell, shared_map.origin[1] + rows.start * shared_map.cell,
-                      shared_map.origin[0] + columns.stop * shared_map.cell, shared_map.origin[1] + rows.stop * shared_map.cell)
+            bounds = (
+                shared_map.origin[0] + columns.start * shared_map.cell,
+                shared_map.origin[1] + rows.start * shared_map.cell,
+                shared_map.origin[0] + columns.stop * shared_map.cell,
+                shared_map.origin[1] + rows.stop * shared_map.cell,
+            )
         x0, z0, x1, z1 = bounds
         extent = max(x1 - x0, z1 - z0, 4.0)
         self.low = np.array([(x0 + x1 - extent) / 2, (z0 + z1 - extent) / 2])
@@ -55,12 +69,24 @@ class MapView:
         """Pixel of a world position."""
         return ((x - self.low[0]) * self.scale, (z - self.low[1]) * self.scale)
 
-    def overlay(self, values: np.ndarray, origin: np.ndarray, cell: float, color: tuple[int, int, int], strength: float = 0.6) -> None:
-        """Tint by (rows, columns) values in 0..1 on a grid of `cell` metres whose corner is at `origin` (x, z)."""
+    def overlay(
+        self,
+        values: np.ndarray,
+        origin: np.ndarray,
+        cell: float,
+        color: tuple[int, int, int],
+        strength: float = 0.6,
+    ) -> None:
+        """Tint by (rows, columns) values in 0..1 on a grid of `cell` metres whose corner is at `origin` (x,
+        z)."""
         side = self.image.width
         pixels = (np.arange(side) + 0.5) / self.scale
-        columns = np.clip(np.floor((self.low[0] + pixels - origin[0]) / cell).astype(int), 0, values.shape[1] - 1)
-        rows = np.clip(np.floor((self.low[1] + pixels - origin[1]) / cell).astype(int), 0, values.shape[0] - 1)
+        columns = np.clip(
+            np.floor((self.low[0] + pixels - origin[0]) / cell).astype(int), 0, values.shape[1] - 1
+        )
+        rows = np.clip(
+            np.floor((self.low[1] + pixels - origin[1]) / cell).astype(int), 0, values.shape[0] - 1
+        )
         alpha = np.clip(values[rows][:, columns], 0, 1)[..., None] * strength
         base = np.asarray(self.image, float)
         self.image.paste(Image.fromarray((base * (1 - alpha) + np.array(color) * alpha).astype(np.uint8)))
@@ -81,14 +107,23 @@ class MapView:
         self.draw.polygon(corners, fill=color, outline=INK)
         self.draw.text((u + 9, v - 9), label, fill=color, font=font(13))
 
-    def marker(self, x: float, z: float, color: tuple[int, int, int], label: str, hollow: bool = False) -> None:
+    def marker(
+        self, x: float, z: float, color: tuple[int, int, int], label: str, hollow: bool = False
+    ) -> None:
         """A labelled square: a goal."""
         u, v = self.xy(x, z)
-        self.draw.rectangle([u - 7, v - 7, u + 7, v + 7], fill=None if hollow else color, outline=color if hollow else INK, width=2)
+        self.draw.rectangle(
+            [u - 7, v - 7, u + 7, v + 7],
+            fill=None if hollow else color,
+            outline=color if hollow else INK,
+            width=2,
+        )
         self.draw.text((u - 4, v - 8), label, fill=color if hollow else INK, font=font(12))
 
 
-def goal_lines(shared: SharedState, status: Mapping[int, str] | None = None) -> list[tuple[str, tuple[int, int, int]]]:
+def goal_lines(
+    shared: SharedState, status: Mapping[int, str] | None = None
+) -> list[tuple[str, tuple[int, int, int]]]:
     """A line a goal: number, modality, text, and whether it is still looked for."""
     lines = []
     for j, goal in enumerate(shared.goals):
@@ -134,7 +169,11 @@ def draw(shared: SharedState, trails: Sequence[Sequence[Sequence[float]]], view:
         thumb = Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS)
         left = width - (i + 1) * (side + 8)
         canvas.paste(thumb, (left, SIDE + 8))
-        pen.rectangle([left - 2, SIDE + 6, left + side + 1, SIDE + 8 + side], outline=GOAL_COLORS[j % len(GOAL_COLORS)], width=3)
+        pen.rectangle(
+            [left - 2, SIDE + 6, left + side + 1, SIDE + 8 + side],
+            outline=GOAL_COLORS[j % len(GOAL_COLORS)],
+            width=3,
+        )
     return np.asarray(canvas)
 
 
@@ -144,13 +183,25 @@ def _eye(shared: SharedState, agent: int) -> Image.Image:
     if frame.rgb is not None:
         pixels = frame.rgb
     else:
-        pixels = np.repeat((255 * (1 - np.clip(frame.depth / frame.camera.max_depth, 0, 1)) * (frame.depth > 0))
-                           .astype(np.uint8)[..., None], 3, 2)
+        pixels = np.repeat(
+            (255 * (1 - np.clip(frame.depth / frame.camera.max_depth, 0, 1)) * (frame.depth > 0)).astype(
+                np.uint8
+            )[..., None],
+            3,
+            2,
+        )
     if not shared.alive[agent]:
         pixels = (pixels * 0.4).astype(np.uint8)
     width = max(int(round(pixels.shape[1] * SIDE / pixels.shape[0])), 16)
     image = Image.fromarray(pixels).resize((width, SIDE), Image.Resampling.BILINEAR)
     pen = ImageDraw.Draw(image)
     pen.rectangle([0, 0, width - 1, SIDE - 1], outline=AGENT_COLORS[agent], width=4)
-    pen.text((8, 6), f"robot {agent}", fill=AGENT_COLORS[agent], font=font(15), stroke_width=2, stroke_fill=FREE_COLOR)
+    pen.text(
+        (8, 6),
+        f"robot {agent}",
+        fill=AGENT_COLORS[agent],
+        font=font(15),
+        stroke_width=2,
+        stroke_fill=FREE_COLOR,
+    )
     return image

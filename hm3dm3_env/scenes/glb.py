@@ -21,7 +21,14 @@ from PIL import Image
 from hm3dm3_env.files import write_atomic
 
 _MAGIC, _JSON, _BIN = 0x46546C67, 0x4E4F534A, 0x004E4942
-_DTYPES: dict[int, Any] = {5120: np.int8, 5121: np.uint8, 5122: np.int16, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
+_DTYPES: dict[int, Any] = {
+    5120: np.int8,
+    5121: np.uint8,
+    5122: np.int16,
+    5123: np.uint16,
+    5125: np.uint32,
+    5126: np.float32,
+}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
@@ -37,7 +44,8 @@ class Primitive:
         vertices: (V, 3) float32, metres, in the file's axes.
         faces: (F, 3) int64 indices into `vertices`.
         uv: (V, 2) float32 texture coordinates (v down, as in glTF), or None.
-        colors: (V, 3) float32 vertex colours in 0..1 exactly as stored (linear by the glTF standard), or None.
+        colors: (V, 3) float32 vertex colours in 0..1 exactly as stored (linear by the glTF standard), or
+            None.
         material: index into `Glb.materials`, or -1.
     """
 
@@ -80,8 +88,10 @@ def read_glb(path: Path | str) -> Glb:
     document, blob = _chunks(path)
     required = set(document.get("extensionsRequired", ()))
     if "KHR_texture_basisu" in required:
-        raise GlbError(f"{path}: textures are Basis/KTX2 compressed, which the embedded simulator cannot decode; "
-                       "use HM3D's plain .glb download ('hm3d-<split>-glb')")
+        raise GlbError(
+            f"{path}: textures are Basis/KTX2 compressed, which the embedded simulator cannot decode; "
+            "use HM3D's plain .glb download ('hm3d-<split>-glb')"
+        )
     unknown = required - {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform"}
     if unknown:
         raise GlbError(f"{path}: needs unsupported glTF extensions {sorted(unknown)}")
@@ -95,8 +105,9 @@ def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
     data = path.read_bytes()
     if len(data) < 20 or struct.unpack_from("<I", data)[0] != _MAGIC:
         raise GlbError(f"{path}: not a binary glTF file ({len(data)} bytes)")
-    if struct.unpack_from("<I", data, 8)[0] > len(data):
-        raise GlbError(f"{path}: truncated ({len(data)} bytes of {struct.unpack_from('<I', data, 8)[0]}); download it again")
+    total = struct.unpack_from("<I", data, 8)[0]
+    if total > len(data):
+        raise GlbError(f"{path}: truncated ({len(data)} bytes of {total}); download it again")
     document, blob, offset = None, b"", 12
     while offset + 8 <= len(data):
         length, kind = struct.unpack_from("<II", data, offset)
@@ -124,7 +135,9 @@ def _decode(document: dict[str, Any], blob: bytes) -> Glb:
         view = views[spec["bufferView"]]
         start = view.get("byteOffset", 0) + spec.get("byteOffset", 0)
         stride = view.get("byteStride", 0) or dtype.itemsize * width
-        array = np.ndarray((spec["count"], width), dtype, buffer=blob, offset=start, strides=(stride, dtype.itemsize))
+        array = np.ndarray(
+            (spec["count"], width), dtype, buffer=blob, offset=start, strides=(stride, dtype.itemsize)
+        )
         if spec.get("normalized"):
             array = array.astype(np.float32) / np.iinfo(dtype).max
         return array
@@ -151,7 +164,11 @@ def _primitive(item: dict[str, Any], accessor: Any, matrix: np.ndarray) -> Primi
     attributes = item["attributes"]
     vertices = accessor(attributes["POSITION"]).astype(np.float64)
     vertices = (vertices @ matrix[:3, :3].T + matrix[:3, 3]).astype(np.float32)
-    faces = accessor(item["indices"]).reshape(-1, 3) if "indices" in item else np.arange(len(vertices)).reshape(-1, 3)
+    faces = (
+        accessor(item["indices"]).reshape(-1, 3)
+        if "indices" in item
+        else np.arange(len(vertices)).reshape(-1, 3)
+    )
     uv = accessor(attributes["TEXCOORD_0"]).astype(np.float32) if "TEXCOORD_0" in attributes else None
     colors = accessor(attributes["COLOR_0"])[:, :3].astype(np.float32) if "COLOR_0" in attributes else None
     return Primitive(vertices, faces.astype(np.int64), uv, colors, item.get("material", -1))
@@ -161,7 +178,11 @@ def _nodes(document: dict[str, Any]) -> list[tuple[dict[str, Any], np.ndarray]]:
     nodes = document.get("nodes", [])
     children = {child for node in nodes for child in node.get("children", ())}
     scenes = document.get("scenes")
-    roots = scenes[document.get("scene", 0)]["nodes"] if scenes else [i for i in range(len(nodes)) if i not in children]
+    roots = (
+        scenes[document.get("scene", 0)]["nodes"]
+        if scenes
+        else [i for i in range(len(nodes)) if i not in children]
+    )
     found, stack = [], [(root, np.eye(4)) for root in reversed(roots)]
     while stack:
         index, parent = stack.pop()
@@ -197,7 +218,10 @@ def glb_bytes(glb: Glb) -> bytes:
     images = [{"bufferView": writer.view(data), "mimeType": _mime(data)} for data in glb.images]
     materials = []
     for material in glb.materials:
-        pbr: dict[str, Any] = {"baseColorFactor": [*map(float, material.base_color), 1.0], "metallicFactor": 0.0}
+        pbr: dict[str, Any] = {
+            "baseColorFactor": [*map(float, material.base_color), 1.0],
+            "metallicFactor": 0.0,
+        }
         if material.image >= 0:
             pbr["baseColorTexture"] = {"index": material.image}
         materials.append({"name": material.name, "pbrMetallicRoughness": pbr, "doubleSided": True,

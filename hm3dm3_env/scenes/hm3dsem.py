@@ -19,8 +19,22 @@ from hm3dm3_env.geometry import z_up_to_y_up
 from hm3dm3_env.scenes.glb import Glb, read_glb
 from hm3dm3_env.scenes.layout import linear_to_srgb
 
-STRUCTURE = ("wall", "floor", "ceiling", "door", "window", "unknown", "stairs", "door frame", "window frame", "beam",
-             "column", "unlabeled", "curtain rod", "railing")
+STRUCTURE = (
+    "wall",
+    "floor",
+    "ceiling",
+    "door",
+    "window",
+    "unknown",
+    "stairs",
+    "door frame",
+    "window frame",
+    "beam",
+    "column",
+    "unlabeled",
+    "curtain rod",
+    "railing",
+)
 """Categories that are part of the building: never goals. HM3D-OVON drops these by substring; we compare whole
 names, so that wall lamps, floor lamps and doormats stay."""
 
@@ -142,7 +156,9 @@ def load_scene(folder: Path | str) -> SceneData:
     render = read_glb(plain if plain.exists() else folder / f"{stem}.basis.glb")
     if not render.primitives:
         raise SceneError(f"{plain}: no triangles")
-    triangles = z_up_to_y_up(np.concatenate([p.vertices[p.faces] for p in render.primitives])).astype(np.float32)
+    triangles = z_up_to_y_up(np.concatenate([p.vertices[p.faces] for p in render.primitives])).astype(
+        np.float32
+    )
     uv = np.concatenate([p.uv[p.faces] if p.uv is not None else np.zeros((len(p.faces), 3, 2), np.float32)
                          for p in render.primitives]).astype(np.float32)
     material = np.concatenate([np.full(len(p.faces), p.material + 1, np.int32) for p in render.primitives])
@@ -153,7 +169,9 @@ def load_scene(folder: Path | str) -> SceneData:
     labels = other = other_labels = None
     instances: dict[int, Instance] = {}
     if text.exists() != semantic.exists():
-        raise SceneError(f"{folder}: has only one of {text.name} and {semantic.name}; both are needed for annotations")
+        raise SceneError(
+            f"{folder}: has only one of {text.name} and {semantic.name}; both are needed for annotations"
+        )
     if text.exists():
         rows = parse_semantic_text(text)
         mesh, mesh_labels = _semantic_mesh(semantic, rows)
@@ -162,8 +180,21 @@ def load_scene(folder: Path | str) -> SceneData:
         else:
             other, other_labels = mesh, mesh_labels
         instances = _instances(rows, mesh, mesh_labels, attributes)
-    return SceneData(folder.name, folder, triangles, uv, material, linear_to_srgb(colors).astype(np.float32), image_of,
-                     labels, other, other_labels, instances, bool(attributes), render)
+    return SceneData(
+        folder.name,
+        folder,
+        triangles,
+        uv,
+        material,
+        linear_to_srgb(colors).astype(np.float32),
+        image_of,
+        labels,
+        other,
+        other_labels,
+        instances,
+        bool(attributes),
+        render,
+    )
 
 
 def parse_semantic_text(path: Path) -> dict[int, tuple[int, str, int]]:
@@ -185,7 +216,9 @@ def parse_semantic_text(path: Path) -> dict[int, tuple[int, str, int]]:
         if len(cells) != 4:  # unquoted commas in the category
             cells = [cells[0], cells[1] if len(cells) > 1 else "", ",".join(cells[2:-1]), cells[-1]]
         identity, color, category, region = (cell.strip() for cell in cells)
-        if not (identity.isdigit() and re.fullmatch(r"[0-9A-Fa-f]{6}", color) and re.fullmatch(r"-?\d+", region)):
+        if not (
+            identity.isdigit() and re.fullmatch(r"[0-9A-Fa-f]{6}", color) and re.fullmatch(r"-?\d+", region)
+        ):
             raise SceneError(f"{path}: line {number}: expected id,HEXCOLOR,\"category\",region, not {line!r}")
         row = (int(color, 16), " ".join(category.lower().split()), int(region))
         if rows.setdefault(int(identity), row) != row:
@@ -199,7 +232,9 @@ def _read_attributes(path: Path) -> dict:
     try:
         return json.loads(path.read_text())
     except json.JSONDecodeError as error:
-        raise SceneError(f"{path}: broken JSON ({error}); delete the scene folder and build it again") from error
+        raise SceneError(
+            f"{path}: broken JSON ({error}); delete the scene folder and build it again"
+        ) from error
 
 
 def _semantic_mesh(path: Path, rows: dict[int, tuple[int, str, int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -249,7 +284,15 @@ def _instances(rows: dict[int, tuple[int, str, int]], triangles: np.ndarray, lab
         mine = order[starts[identity] : starts[identity + 1]]
         corners = triangles[mine].reshape(-1, 3).astype(np.float64)
         word = words.get(str(identity), {})
-        instances[identity] = Instance(identity, category, region, rooms[region] if 0 <= region < len(rooms) else "",
-                                       corners.min(0), corners.max(0), word.get("colour", ""),
-                                       word.get("material", ""), float(areas[mine].sum()))
+        instances[identity] = Instance(
+            identity,
+            category,
+            region,
+            rooms[region] if 0 <= region < len(rooms) else "",
+            corners.min(0),
+            corners.max(0),
+            word.get("colour", ""),
+            word.get("material", ""),
+            float(areas[mine].sum()),
+        )
     return instances

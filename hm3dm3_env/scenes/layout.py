@@ -160,7 +160,9 @@ def _check(model: SceneModel) -> None:
         if not any(len(part.faces) for part in item.parts):
             raise ValueError(f"object {index + 1} ({item.category}): no triangles")
         if not 0 <= item.region < len(model.regions):
-            raise ValueError(f"object {index + 1} ({item.category}): region {item.region} of {len(model.regions)}")
+            raise ValueError(
+                f"object {index + 1} ({item.category}): region {item.region} of {len(model.regions)}"
+            )
         for part in item.parts:
             if part.surface not in model.surfaces:
                 raise ValueError(f"object {index + 1} ({item.category}): unknown surface {part.surface!r}")
@@ -179,7 +181,9 @@ def _by_surface(model: SceneModel) -> list[tuple[str, list[tuple[int, Part]]]]:
 def _merge(parts: list[Part]) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.cumsum([0] + [len(part.vertices) for part in parts])
     vertices = np.concatenate([np.asarray(part.vertices, np.float32) for part in parts])
-    faces = np.concatenate([np.asarray(part.faces, np.int64) + offset for part, offset in zip(parts, offsets)])
+    faces = np.concatenate(
+        [np.asarray(part.faces, np.int64) + offset for part, offset in zip(parts, offsets)]
+    )
     return vertices, faces
 
 
@@ -194,7 +198,9 @@ def _render_glb(model: SceneModel) -> Glb:
             glb.images.append(_jpeg(surface.texture))
         uv = None
         if image >= 0:
-            uv = np.concatenate([part.uv if part.uv is not None else np.zeros((len(part.vertices), 2)) for _, part in group])
+            uv = np.concatenate(
+                [part.uv if part.uv is not None else np.zeros((len(part.vertices), 2)) for _, part in group]
+            )
         red, green, blue = (float(value) for value in srgb_to_linear(np.asarray(surface.color)))
         glb.materials.append(GlbMaterial(name, (red, green, blue), image))
         glb.primitives.append(Primitive(vertices, faces, uv, None, len(glb.materials) - 1))
@@ -221,7 +227,9 @@ def _jpeg(texture: np.ndarray) -> bytes:
 def _semantic_text(model: SceneModel) -> bytes:
     lines = ["HM3D Semantic Annotations"]
     for index, (item, color) in enumerate(zip(model.objects, object_colors(len(model.objects)))):
-        lines.append(f'{index + 1},{color[0]:02X}{color[1]:02X}{color[2]:02X},"{item.category}",{item.region}')
+        lines.append(
+            f'{index + 1},{color[0]:02X}{color[1]:02X}{color[2]:02X},"{item.category}",{item.region}'
+        )
     return ("\n".join(lines) + "\n").encode()
 
 

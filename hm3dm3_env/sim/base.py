@@ -1,4 +1,4 @@
-"""What a simulator is: frames from poses, and a navigator for the body. Nothing above knows which one it has."""
+"""What a simulator is: frames from poses, and a navigator for the body. Nothing above knows which it has."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Navigator(Protocol):
         """The connected piece that `point` stands on (0: none)."""
 
     def island_radius(self, point: np.ndarray) -> float:
-        """Half the diagonal of the bounding rectangle of that piece, metres (habitat-sim's measure), 0 off it."""
+        """Half the diagonal of the bounding rectangle of that piece, metres (habitat-sim's), 0 off it."""
 
     def random_point(self, rng: np.random.Generator, floor: int) -> np.ndarray:
         """A standable point drawn uniformly over a floor's area."""
@@ -128,19 +128,26 @@ class Navigator(Protocol):
         """(P,) geodesic distance from each of (P, 3) points to the nearest of (T, 3) targets; inf if none."""
 
     def path(self, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """(N, 3) shortest path from `start` to the nearest target, both ends included; N = 0 if unreachable."""
+        """(N, 3) shortest path from `start` to the nearest target, both ends included; N = 0 if none."""
 
 
 class Simulator(Protocol):
     """One scene at a time: rendering for all agents in one call, and its navigator."""
 
-    scene: SceneData
-    navigator: Navigator
+    @property
+    def scene(self) -> SceneData:
+        """The current scene."""
+
+    @property
+    def navigator(self) -> Navigator:
+        """Of the current scene."""
 
     def load(self, folder: Path) -> None:
         """Make the scene in `folder` the current one."""
 
-    def render(self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False) -> list[Frame]:
+    def render(
+        self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False
+    ) -> list[Frame]:
         """One frame a pose. Depth always; colour and semantics as asked."""
 
     def close(self) -> None:

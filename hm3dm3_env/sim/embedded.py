@@ -1,4 +1,4 @@
-"""The embedded simulator: Embree casts the rays of all cameras in one call, numba shades. CPU only, pip only."""
+"""The embedded simulator: Embree casts all cameras' rays in one call, numba shades. CPU and pip only."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ class EmbeddedSimulator:
         """The current scene's navigator."""
         return self._loaded.navigator
 
-    def render(self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False) -> list[Frame]:
+    def render(
+        self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False
+    ) -> list[Frame]:
         """One `Frame` a pose, all rays in one call."""
         loaded = self._loaded
         rays = _rays(camera)
@@ -107,12 +109,23 @@ class EmbeddedSimulator:
         colors = self._shade(hit, camera).reshape(*shape, 3) if rgb else None
         labels = self._labels(triangle, origins, directions).reshape(shape) if semantic else None
         depth = depth.reshape(shape)
-        return [Frame(pose, camera, depth[i], None if colors is None else colors[i], None if labels is None else labels[i])
-                for i, pose in enumerate(poses)]
+        return [
+            Frame(
+                pose,
+                camera,
+                depth[i],
+                None if colors is None else colors[i],
+                None if labels is None else labels[i],
+            )
+            for i, pose in enumerate(poses)
+        ]
 
     def cast(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N,) distances in units of `directions` (inf: no hit) and (N,) object ids for loose rays (N, 3)."""
-        origins, directions = np.ascontiguousarray(origins, np.float32), np.ascontiguousarray(directions, np.float32)
+        origins, directions = (
+            np.ascontiguousarray(origins, np.float32),
+            np.ascontiguousarray(directions, np.float32),
+        )
         hit = self._loaded.tracer.cast(origins, directions)
         distance = np.where(hit["primID"] >= 0, hit["tfar"], np.float32(np.inf))
         return distance, self._labels(hit["primID"], origins, directions)
@@ -132,9 +145,25 @@ class EmbeddedSimulator:
         data = self.scene
         textures, density, bright = self._loaded.shading
         out = np.empty((len(hit["primID"]), 3), np.uint8)
-        shading.shade(hit["primID"], hit["u"], hit["v"], hit["tfar"], 1.0 / camera.focal, data.uv, data.material,
-                      data.base_colors, data.image_of, bright, density, textures.pixels, textures.offset,
-                      textures.width, textures.height, SKY, out)
+        shading.shade(
+            hit["primID"],
+            hit["u"],
+            hit["v"],
+            hit["tfar"],
+            1.0 / camera.focal,
+            data.uv,
+            data.material,
+            data.base_colors,
+            data.image_of,
+            bright,
+            density,
+            textures.pixels,
+            textures.offset,
+            textures.width,
+            textures.height,
+            SKY,
+            out,
+        )
         return out
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ _SQRT2 = np.sqrt(2.0)
 
 @numba.njit(cache=True, nogil=True)
 def line_of_sight(free: np.ndarray, r0: int, c0: int, r1: int, c1: int) -> bool:
-    """Whether the segment between two cell centres stays on free cells (diagonal steps need both sides free)."""
+    """Whether the segment between two cell centres stays on free cells; diagonal steps need both sides."""
     dr, dc = abs(r1 - r0), abs(c1 - c0)
     sr, sc = (1 if r1 > r0 else -1), (1 if c1 > c0 else -1)
     r, c, error = r0, c0, dr - dc
@@ -79,8 +79,8 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
         limit: cells farther than this stay at inf.
 
     Returns:
-        (H, W) float32 distances (inf: unreachable) and (H, W) int32 anchors (flat index of the cell from which
-        this one is reached in a straight line; a source is its own anchor; -1: unreachable).
+        (H, W) float32 distances (inf: unreachable) and (H, W) int32 anchors (flat index of the cell from
+        which this one is reached in a straight line; a source is its own anchor; -1: unreachable).
     """
     height, width = free.shape
     distance = np.full((height, width), np.inf)
@@ -95,7 +95,10 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
             anchor[r, c] = r * width + c
             if size == capacity:
                 capacity *= 2
-                heap_key, heap_cell = np.append(heap_key, np.empty(size)), np.append(heap_cell, np.empty(size, np.int64))
+                heap_key, heap_cell = (
+                    np.append(heap_key, np.empty(size)),
+                    np.append(heap_cell, np.empty(size, np.int64)),
+                )
             _push(heap_key, heap_cell, size, start[s], r * width + c)
             size += 1
     while size > 0:

@@ -62,7 +62,9 @@ class GridNavigator:
         heights = np.where(walkable, heights, np.float32(height))
         for axis in (0, 1):  # a step higher than the body climbs is a wall
             step = (np.abs(np.diff(heights, axis=axis)) > self.body.max_climb)
-            step &= np.take(walkable, range(1, walkable.shape[axis]), axis) & np.take(walkable, range(walkable.shape[axis] - 1), axis)
+            step &= np.take(walkable, range(1, walkable.shape[axis]), axis) & np.take(
+                walkable, range(walkable.shape[axis] - 1), axis
+            )
             pad = [(0, 0), (0, 0)]
             pad[axis] = (0, 1)
             before = np.pad(step, pad)
@@ -83,7 +85,9 @@ class GridNavigator:
         shape = self.levels[0].free.shape if self.levels else (1, 1)
         rows = np.floor((points[..., 2] - self.origin[2]) / self.cell)
         columns = np.floor((points[..., 0] - self.origin[0]) / self.cell)
-        return np.stack([np.clip(rows, 0, shape[0] - 1), np.clip(columns, 0, shape[1] - 1)], -1).astype(np.int64)
+        return np.stack([np.clip(rows, 0, shape[0] - 1), np.clip(columns, 0, shape[1] - 1)], -1).astype(
+            np.int64
+        )
 
     def center(self, floor: int, cells: np.ndarray) -> np.ndarray:
         """(..., 3) world positions of the centres of (..., 2) cells, on the floor's surface."""
@@ -106,7 +110,7 @@ class GridNavigator:
         return floor >= 0 and bool(self.levels[floor].free[tuple(self.cells(point))])
 
     def snap(self, point: np.ndarray, radius: float = 0.5) -> np.ndarray | None:
-        """The nearest standable point within `radius` in the plane, at the floor's height; None if there is none."""
+        """The nearest standable point within `radius` in the plane, at the floor's height, or None."""
         floor = self.floor_of(point)
         if floor < 0 or not self.levels[floor].free.any():
             return None
@@ -212,7 +216,7 @@ class GridNavigator:
         return result
 
     def distance(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """(P,) geodesic metres from (P, 3) points to the nearest of (T, 3) targets on the same floor; inf if none.
+        """(P,) geodesic metres from (P, 3) points to the nearest of (T, 3) targets on the same floor, or inf.
 
         A point off the free cells counts from the nearest free cell within 0.25 m, as habitat-sim snaps.
         """
@@ -245,7 +249,7 @@ class GridNavigator:
         return result
 
     def path(self, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """(N, 3) corners of the shortest path from `start` to the nearest of (T, 3) targets; N = 0 if unreachable."""
+        """(N, 3) corners of the shortest path from `start` to the nearest of (T, 3) targets, or N = 0."""
         start = np.asarray(start, float)
         targets = np.asarray(targets, float).reshape(-1, 3)
         floor = self.floor_of(start)

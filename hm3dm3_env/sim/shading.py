@@ -32,7 +32,9 @@ class Textures:
             level = Image.fromarray(image)
             for k in range(MAX_LEVELS):
                 if k and max(level.size) > 1:
-                    level = level.resize((max(level.width // 2, 1), max(level.height // 2, 1)), Image.Resampling.BOX)
+                    level = level.resize(
+                        (max(level.width // 2, 1), max(level.height // 2, 1)), Image.Resampling.BOX
+                    )
                 if k == 0 or (self.width[i, k - 1], self.height[i, k - 1]) != level.size:
                     levels.append(np.asarray(level).reshape(-1, 3))
                     self.offset[i, k] = position
@@ -86,7 +88,7 @@ def make_rays(local: np.ndarray, rotations: np.ndarray, eyes: np.ndarray,
 @numba.njit(cache=True, nogil=True)
 def shade(hit, u, v, depth, pixel_size, uv, material, base, image_of, bright, density,
           pixels, offset, width, height, sky, out) -> None:
-    """Fill `out` (N, 3) uint8: base colour x texture x light for each hit triangle, `sky` where nothing is hit.
+    """Fill `out` (N, 3) uint8: base colour x texture x light for each hit triangle, `sky` where none is.
 
     `pixel_size` is the width of a pixel at 1 m in metres; the mip level is log2(texels a pixel covers).
     """

@@ -17,7 +17,8 @@ class Voxels:
 
     Attributes:
         solid: (rows, columns, layers) bool; row = z, column = x, layer = y.
-        top: (rows, columns, layers) float32, metres: highest walkable (not steep) surface in the voxel, -inf if none.
+        top: (rows, columns, layers) float32, metres: highest walkable (not steep) surface in the voxel,
+            -inf if none.
         origin: (3,) world position of the grid's low corner.
         cell, layer: metres.
     """
@@ -29,7 +30,9 @@ class Voxels:
     layer: float
 
 
-def voxelise(triangles: np.ndarray, cell: float, layer: float, max_slope_deg: float, margin: int = 2) -> Voxels:
+def voxelise(
+    triangles: np.ndarray, cell: float, layer: float, max_slope_deg: float, margin: int = 2
+) -> Voxels:
     """Voxels of (T, 3, 3) triangles (y up), with `margin` empty cells around them."""
     flat = triangles.reshape(-1, 3).astype(np.float64)
     low, high = flat.min(0), flat.max(0)
@@ -44,7 +47,7 @@ def voxelise(triangles: np.ndarray, cell: float, layer: float, max_slope_deg: fl
 
 @numba.njit(cache=True, nogil=True)
 def _clip(polygon, count, axis, bound, keep_above, out):
-    """Clip a convex polygon (count, 3) to one side of axis = bound; returns the number of corners in `out`."""
+    """Clip a convex polygon (count, 3) to one side of axis = bound; returns the corners in `out`."""
     size = 0
     sign = 1.0 if keep_above else -1.0
     for i in range(count):
@@ -65,8 +68,13 @@ def _clip(polygon, count, axis, bound, keep_above, out):
 @numba.njit(cache=True, nogil=True)
 def _fill(triangles, origin, cell, layer, min_up, solid, top):
     rows, columns, layers = solid.shape
-    whole, strip, strip2, piece, piece2 = (np.empty((3, 3)), np.empty((9, 3)), np.empty((9, 3)), np.empty((9, 3)),
-                                           np.empty((9, 3)))
+    whole, strip, strip2, piece, piece2 = (
+        np.empty((3, 3)),
+        np.empty((9, 3)),
+        np.empty((9, 3)),
+        np.empty((9, 3)),
+        np.empty((9, 3)),
+    )
     for t in range(triangles.shape[0]):
         for i in range(3):
             for k in range(3):
