@@ -73,7 +73,7 @@ def from_quaternion(rotation: list[float]) -> tuple[float, float]:
     """(heading, pitch) of an [x, y, z, w] rotation without roll.
 
     Raises:
-        ValueError: not four finite numbers, not of unit length (2%), or rolled.
+        ValueError: not four finite numbers, not of unit length (2%), rolled, or upside down.
     """
     q = np.asarray(rotation, float)
     if q.shape != (4,) or not np.isfinite(q).all():
@@ -83,8 +83,9 @@ def from_quaternion(rotation: list[float]) -> tuple[float, float]:
     x, y, z, w = q / np.linalg.norm(q)
     look = -np.array([2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)])
     right = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)])
-    if abs(right[1]) > 0.02:
-        raise ValueError(f"rotation {rotation!r} rolls the camera; only heading and pitch are allowed "
+    upright = 1 - 2 * (x * x + z * z)  # a [w, x, y, z] heading read as [x, y, z, w] comes out upside down
+    if abs(right[1]) > 0.02 or upright < -0.02:
+        raise ValueError(f"rotation {rotation!r} rolls the camera or turns it over; only heading and pitch are allowed "
                          "(is it [w, x, y, z] by mistake?)")
     heading = atan2(-right[2], right[0])
     return heading, atan2(look[1], hypot(look[0], look[2]))
