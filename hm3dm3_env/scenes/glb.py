@@ -113,7 +113,10 @@ def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
         length, kind = struct.unpack_from("<II", data, offset)
         chunk = data[offset + 8 : offset + 8 + length]
         if kind == _JSON:
-            document = json.loads(chunk)
+            try:
+                document = json.loads(chunk)
+            except ValueError as error:  # not UTF-8, or not JSON
+                raise GlbError(f"{path}: damaged glTF ({error}); download it again") from error
         elif kind == _BIN:
             blob = chunk
         offset += 8 + length

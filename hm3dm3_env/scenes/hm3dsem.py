@@ -239,6 +239,8 @@ def _read_attributes(path: Path) -> dict:
 
 def _semantic_mesh(path: Path, rows: dict[int, tuple[int, str, int]]) -> tuple[np.ndarray, np.ndarray]:
     glb = read_glb(path)
+    if not glb.primitives:
+        raise SceneError(f"{path}: no triangles")
     triangles = z_up_to_y_up(np.concatenate([p.vertices[p.faces] for p in glb.primitives])).astype(np.float32)
     known = {code: identity for identity, (code, _, _) in rows.items()}
     best: np.ndarray | None = None
