@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,7 +78,10 @@ _HEADER = {
 }
 _CONTENT = {
     "type": "object", "required": ["scene", "objects", "episodes"],
-    "properties": {"scene": {"type": "string"}, "episodes": {"type": "array"}, "objects": {"type": "object"}},
+    "properties": {
+        "scene": {"type": "string"}, "episodes": {"type": "array"},
+        "objects": {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}},
+    },
 }
 
 
@@ -145,11 +149,11 @@ def read_json(path: Path) -> dict[str, Any]:
         EpisodeError: missing, empty, not gzip, or not JSON.
     """
     try:
-        value = json.loads(gzip.decompress(path.read_bytes()))
+        value = json.loads(gzip.decompress(path.read_bytes()), parse_constant=_no_constant)
     except FileNotFoundError as error:
         raise EpisodeError(f"{path}: no such file; make the split with "
                            "`python -m hm3dm3_env.episodes.generate split=<name>`") from error
-    except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:  # ValueError: not UTF-8, not JSON, or NaN
         raise EpisodeError(f"{path}: not a gzipped JSON file ({error}); generate the split again") from error
     if not isinstance(value, dict):
         raise EpisodeError(f"{path}: expected a JSON object at the top, not {type(value).__name__}")
@@ -157,6 +161,10 @@ def read_json(path: Path) -> dict[str, Any]:
         raise EpisodeError(f"{path}: version {value.get('version')!r} of format {value.get('format')!r}; "
                            f"this release reads {FORMAT} version {VERSION}")
     return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that JSON knows")
 
 
 def _check(value: Any, schema: dict[str, Any], where: str) -> None:
