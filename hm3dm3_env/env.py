@@ -176,7 +176,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         self._goals, self._goal_arrays = self._present(episode)
         self._log_poses, self._log_actions = [self._pose_row()], []  # type: list[list[list[float]]], list[list[str]]
         self._frames = []
-        self._potential: float | None = None
+        self._gaps = self._nearest()
         self._look()
 
     def _choose(self, options: Mapping[str, Any]) -> Episode:
@@ -263,18 +263,20 @@ class HM3DM3ParallelEnv(ParallelEnv):
         )
 
     def _shaping(self) -> float:
-        weight = self.config.task.reward.shaping
-        if not weight or self.config.task.reward.kind != "team" or self.episode is None:
+        if not self._gaps:
             return 0.0
-        points, open_goals = (
-            np.stack([p.position for p in self.poses]),
-            [j for j, u in enumerate(self.rules.unresolved) if u],
-        )
-        potential = sum(
-            float(self.sim.navigator.distance(points, self.episode.viewpoints[j]).min()) for j in open_goals
-        )
-        last, self._potential = self._potential, potential
-        return weight * (last - potential) / len(self.rules.unresolved) if last is not None else 0.0
+        last, self._gaps = self._gaps, self._nearest()
+        gains = [last[j] - self._gaps[j] for j, still in enumerate(self.rules.unresolved) if still]
+        gained = sum(gain for gain in gains if np.isfinite(gain))
+        return self.config.task.reward.shaping * gained / len(last)
+
+    def _nearest(self) -> list[float]:
+        """(M,) the nearest robot's geodesic metres to each goal; empty where shaping is off."""
+        reward = self.config.task.reward
+        if not reward.shaping or reward.kind != "team" or self.episode is None:
+            return []
+        points = np.stack([p.position for p in self.poses])
+        return [float(self.sim.navigator.distance(points, v).min()) for v in self.episode.viewpoints]
 
     def _look(self) -> None:
         """Render who moved, and fold the new frames into the map."""

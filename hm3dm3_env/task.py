@@ -30,8 +30,8 @@ class RewardConfig:
     step: float = -0.001
     """Every step."""
     shaping: float = 0.0
-    """Times the metres by which the sum over unresolved goals of the nearest agent's geodesic distance
-    fell, over M."""
+    """Times the metres by which the nearest agent's geodesic distance fell, summed over the goals that are
+    still unresolved, over M."""
 
 
 @dataclass(frozen=True)
