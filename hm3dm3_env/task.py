@@ -33,6 +33,10 @@ class RewardConfig:
     """Times the metres by which the nearest agent's geodesic distance fell, summed over the goals that are
     still unresolved, over M."""
 
+    def __post_init__(self) -> None:
+        if self.kind not in ("team", "none"):
+            raise ValueError(f"task.reward.kind must be 'team' or 'none', not {self.kind!r}")
+
 
 @dataclass(frozen=True)
 class TaskConfig:
@@ -47,6 +51,13 @@ class TaskConfig:
     agent_collisions: bool = False
     """Whether agents block each other (ours: off, as the paper has no collisions)."""
     reward: RewardConfig = field(default_factory=RewardConfig)
+
+    def __post_init__(self) -> None:
+        if self.max_actions < 1 or self.budget_factor <= 0 or self.success_distance < 0:
+            raise ValueError(
+                "task needs max_actions >= 1, budget_factor > 0 and success_distance >= 0, not "
+                f"{self.max_actions}, {self.budget_factor} and {self.success_distance}"
+            )
 
 
 @dataclass(frozen=True)

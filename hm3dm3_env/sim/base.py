@@ -54,6 +54,14 @@ class Camera:
     min_depth: float = 0.5
     max_depth: float = 5.0
 
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise ValueError(f"camera size must be positive, not {self.width} x {self.height} pixels")
+        if not 0 < self.hfov_deg < 180:
+            raise ValueError(f"camera.hfov_deg must be between 0 and 180 degrees, not {self.hfov_deg}")
+        if not 0 <= self.min_depth < self.max_depth:
+            raise ValueError(f"camera needs 0 <= min_depth < max_depth, not {self.min_depth}, {self.max_depth}")
+
     @property
     def tan_half(self) -> float:
         """Tangent of half the horizontal field of view."""
