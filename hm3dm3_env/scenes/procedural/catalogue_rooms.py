@@ -175,7 +175,7 @@ TABLES: tuple[Kind, ...] = (
         "1.4-2.0 0.85-1.0 0.74-0.77",
         WOOD + " paintedwood:white marble:white/grey",
         "centre",
-        "din:1",
+        "din:1 liv.25",
         near=(
             "dining_chair/around/1/4-6 fruit_bowl/on/0.6 vase/on/0.5 plate/on/0.6/2-4 "
             "candle_holder/on/0.3/1-2"

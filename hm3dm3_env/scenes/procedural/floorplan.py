@@ -51,8 +51,6 @@ _EXTRAS = (
     "nursery",
     "storage room",
     "pantry",
-    "guest bedroom",
-    "child bedroom",
 )
 
 Rect = tuple[float, float, float, float]
@@ -173,7 +171,7 @@ def _attempt(rng: np.random.Generator) -> FloorPlan | None:
 
 def _programme(size: float, rng: np.random.Generator) -> list[str]:
     """The private rooms, mixed so that each wing has a bathroom early."""
-    count = int(np.clip(round(1.9 + 7.0 * size + rng.normal(0, 0.9)), 2, 10))
+    count = int(np.clip(round(2.3 + 7.2 * size + rng.normal(0, 0.9)), 2, 10))
     rooms = ["bathroom", "bedroom"]
     if count >= 5 and rng.random() < 0.9:
         rooms.append(str(rng.choice(["bedroom", "child bedroom", "guest bedroom"])))

@@ -9,6 +9,7 @@ from hm3dm3_env.scenes.procedural.floorplan import FloorPlan, make_plan
 from hm3dm3_env.scenes.procedural.furnish import furnish_room
 from hm3dm3_env.scenes.procedural.kinds import make_style
 from hm3dm3_env.scenes.procedural.placing import RoomState
+from hm3dm3_env.scenes.procedural.repair import remove_pockets
 from hm3dm3_env.scenes.procedural.structure import build_structure
 from hm3dm3_env.scenes.procedural.textures import surface
 
@@ -33,22 +34,29 @@ def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
     if seed < 0:
         raise ValueError(f"seed must not be negative: {seed}")
     for attempt in range(20):
-        model, plan = _attempt(seed, attempt)
-        if {item.category for item in model.objects} >= REQUIRED:
-            return model, plan
+        found = _attempt(seed, attempt)
+        if found is not None:
+            return found
     raise RuntimeError(
         f"no complete house for seed {seed} after 20 attempts; this is a defect of the generator"
     )
 
 
-def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan]:
+def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan] | None:
+    """One try; None if a required category found no place."""
     streams = np.random.SeedSequence([0x484D33, seed, attempt]).spawn(64)
     plan = make_plan(np.random.default_rng(streams[0]))
     style = make_style(np.random.default_rng(streams[1]))
     objects, windows = build_structure(plan, style, np.random.default_rng(streams[2]))
-    for index in range(len(plan.rooms)):
-        room = RoomState(plan, index, windows[index], style)
+    rooms = [RoomState(plan, index, windows[index], style) for index in range(len(plan.rooms))]
+    for index, room in enumerate(rooms):
         furnish_room(room, np.random.default_rng(streams[3 + index]))
+    if not _complete(rooms):
+        return None
+    remove_pockets(plan, objects, rooms)
+    if not _complete(rooms):
+        return None
+    for room in rooms:
         objects += room.objects()
     keys = sorted({part.surface for item in objects for part in item.parts})
     area = sum(room.area for room in plan.rooms)
@@ -73,3 +81,7 @@ def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan]:
         objects, {name: surface(name) for name in keys}, [room.kind for room in plan.rooms], source
     )
     return model, plan
+
+
+def _complete(rooms: list[RoomState]) -> bool:
+    return {item.piece.kind.name for room in rooms for item in room.placed} >= REQUIRED

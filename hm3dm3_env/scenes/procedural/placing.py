@@ -25,13 +25,17 @@ Pose = tuple[float, float, float]
 
 @dataclass
 class Placed:
-    """A piece at its place: centre of its bottom (x, y, z), its turn, and what its tops already carry."""
+    """A piece at its place: centre of its bottom (x, y, z), its turn, and what its tops already carry.
+
+    `base` is the piece that it stands on, None for the floor, a wall or the ceiling.
+    """
 
     piece: Piece
     x: float
     y: float
     z: float
     angle: float
+    base: Placed | None = None
     carried: list[tuple[float, float, float, float, int]] = field(default_factory=list)
 
     def world(self, lx: float, ly: float) -> tuple[float, float]:
@@ -205,7 +209,7 @@ class RoomState:
                     continue
                 parent.carried.append((*rect, index))
                 self.boxes.append((bounds, z0, z1, len(self.placed)))
-                self.placed.append(Placed(piece, x, y, z0, angle))
+                self.placed.append(Placed(piece, x, y, z0, angle, parent))
                 return True
         return False
 

@@ -348,7 +348,7 @@ def bathtub(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Gen
 
 def shower(s: Shape, w: float, d: float, h: float, p: Paint, rng: np.random.Generator) -> None:
     """A tray with framed glass on two sides and a shower head."""
-    s.block(WHITE, 0, 0, 0, w, d, 0.08)
+    s.block(WHITE, 0, 0, 0, w, d, 0.13)
     for x, y in (
         (w / 2 - 0.015, d / 2 - 0.015),
         (-w / 2 + 0.015, d / 2 - 0.015),

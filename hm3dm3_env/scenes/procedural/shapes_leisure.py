@@ -224,6 +224,7 @@ def play_house(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng, style
                     s.add(p.second, np.array([q, q + (other - q) * k, peak]), np.array([[0, 1, 2]]))
             else:
                 s.add(p.main, np.array([a, b, peak]), np.array([[0, 1, 2]]))
+        s.block(p.second, 0, 0, 0, w * 0.92, d * 0.92, 0.13)
         for q in corners:
             s.tube(p.frame, q, peak * 1.04 - q * 0.04, 0.014, 5)
         return

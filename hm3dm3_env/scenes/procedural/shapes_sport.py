@@ -157,6 +157,7 @@ def gym_machine(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng, styl
         s.cyl(p.main, 0, 0, h * 0.3, h * 0.7, r * 0.72, n=12)
         s.torus(p.second, 0, 0, h * 0.62, r * 0.72, 0.02, "z", 12, 4)
     else:
+        s.block(RUBBER, 0, 0, 0, w, d, 0.13)
         for x in (-w / 2 + 0.03, w / 2 - 0.03):
             for y in (-d / 2 + 0.03, d / 2 - 0.03):
                 s.block(p.main, x, y, 0, 0.06, 0.06, h)
