@@ -5,15 +5,30 @@ from __future__ import annotations
 from hm3dm3_env.scenes.procedural.catalogue_decor import DECOR, LAMPS
 from hm3dm3_env.scenes.procedural.catalogue_kitchen import BATH, KITCHEN
 from hm3dm3_env.scenes.procedural.catalogue_leisure import LEISURE
-from hm3dm3_env.scenes.procedural.catalogue_rooms import SEATING, SLEEP, TABLES
+from hm3dm3_env.scenes.procedural.catalogue_rooms import SEATING, TABLES
+from hm3dm3_env.scenes.procedural.catalogue_sleep import SLEEP
 from hm3dm3_env.scenes.procedural.catalogue_small import SMALL
+from hm3dm3_env.scenes.procedural.catalogue_sport import SPORT
 from hm3dm3_env.scenes.procedural.catalogue_storage import STORAGE
 from hm3dm3_env.scenes.procedural.catalogue_utility import UTILITY
 from hm3dm3_env.scenes.procedural.kinds import Kind
 
 CATALOGUE: dict[str, Kind] = {
     item.name: item
-    for group in (SEATING, TABLES, SLEEP, STORAGE, LAMPS, DECOR, KITCHEN, BATH, UTILITY, LEISURE, SMALL)
+    for group in (
+        SEATING,
+        TABLES,
+        SLEEP,
+        STORAGE,
+        LAMPS,
+        DECOR,
+        KITCHEN,
+        BATH,
+        UTILITY,
+        LEISURE,
+        SPORT,
+        SMALL,
+    )
     for item in group
 }
 """Categories by name. Walls, floors, ceilings, doors, door frames and windows come from `structure`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hm3dm3_env.scenes.procedural import shapes_appliance as app
+from hm3dm3_env.scenes.procedural import shapes_bath as bath
 from hm3dm3_env.scenes.procedural import shapes_decor as decor
 from hm3dm3_env.scenes.procedural import shapes_seating as seat
 from hm3dm3_env.scenes.procedural import shapes_small as small
@@ -11,8 +12,6 @@ from hm3dm3_env.scenes.procedural import shapes_storage as store
 from hm3dm3_env.scenes.procedural.kinds import Kind, kind
 
 APPLIANCE = "plastic:white brushed:silver metal:black/dark_grey/cream/red/light_blue"
-PLAIN = "plastic:white/black/grey/red/blue/green/yellow/orange"
-BRIGHT = "plastic:red/blue/green/yellow/orange/pink/purple/teal"
 CLOTH = "fabric:white/grey/navy/teal/green/mustard/dark_red/cream/blue/pink"
 WOOD = "wood:*"
 
@@ -252,7 +251,7 @@ KITCHEN: tuple[Kind, ...] = (
 BATH: tuple[Kind, ...] = (
     kind(
         "toilet",
-        app.toilet,
+        bath.toilet,
         "0.37-0.42 0.66-0.72 0.76-0.82",
         "ceramic:white",
         "wall",
@@ -262,7 +261,7 @@ BATH: tuple[Kind, ...] = (
     ),
     kind(
         "bathroom vanity",
-        app.washbasin,
+        bath.washbasin,
         "0.6-1.3 0.46-0.52 0.84-0.88",
         "paintedwood:white/grey/navy/mint/dark_green wood:*",
         "wall",
@@ -272,15 +271,15 @@ BATH: tuple[Kind, ...] = (
     ),
     kind(
         "bathtub",
-        app.bathtub,
+        bath.bathtub,
         "1.5-1.7 0.72-0.8 0.54-0.6",
         "ceramic:white",
         "corner",
         "bat.6",
         second="ceramic:white walltiles:white/light_blue/mint paintedwood:white/grey",
     ),
-    kind("shower", app.shower, "0.85-1.0 0.85-0.95 1.95-2.1", "glass:mint", "corner", "bat.55"),
-    kind("bidet", app.bidet, "0.36-0.4 0.54-0.6 0.4", "ceramic:white", "wall", "bat.2"),
+    kind("shower", bath.shower, "0.85-1.0 0.85-0.95 1.95-2.1", "glass:mint", "corner", "bat.55"),
+    kind("bidet", bath.bidet, "0.36-0.4 0.54-0.6 0.4", "ceramic:white", "wall", "bat.2"),
     kind(
         "bathroom mirror",
         decor.picture,

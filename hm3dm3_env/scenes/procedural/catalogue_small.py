@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hm3dm3_env.scenes.procedural import shapes_appliance as app
 from hm3dm3_env.scenes.procedural import shapes_decor as decor
+from hm3dm3_env.scenes.procedural import shapes_electronics as elec
 from hm3dm3_env.scenes.procedural import shapes_small as small
 from hm3dm3_env.scenes.procedural.kinds import Kind, kind
 
 CHINA = "ceramic:white/navy/teal/red/mustard/grey/mint"
 PAPER = "paper:red/navy/dark_green/orange/white/purple/teal/mustard"
-PLAIN = "plastic:white/black/grey/red/blue/green"
 
 SMALL: tuple[Kind, ...] = (
     kind(
@@ -206,7 +205,7 @@ SMALL: tuple[Kind, ...] = (
     kind("game console", small.slab, "0.28-0.34 0.24-0.28 0.06-0.08", "plastic:black/white", "near"),
     kind(
         "laptop",
-        app.laptop,
+        elec.laptop,
         "0.33-0.38 0.24-0.26 0.22-0.25",
         "metal:silver/dark_grey plastic:black/white",
         "top:desk/kitchen_table/dining_table/kitchen_island",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hm3dm3_env.scenes.procedural import shapes_appliance as app
+from hm3dm3_env.scenes.procedural import shapes_bath as bath
 from hm3dm3_env.scenes.procedural import shapes_seating as seat
 from hm3dm3_env.scenes.procedural import shapes_small as small
 from hm3dm3_env.scenes.procedural import shapes_sport as sport
@@ -10,11 +11,8 @@ from hm3dm3_env.scenes.procedural import shapes_storage as store
 from hm3dm3_env.scenes.procedural import shapes_tools as tools
 from hm3dm3_env.scenes.procedural.kinds import Kind, kind
 
-APPLIANCE = "plastic:white brushed:silver metal:black/dark_grey/cream/red/light_blue"
-PLAIN = "plastic:white/black/grey/red/blue/green/yellow/orange"
 BRIGHT = "plastic:red/blue/green/yellow/orange/pink/purple/teal"
 CLOTH = "fabric:white/grey/navy/teal/green/mustard/dark_red/cream/blue/pink"
-WOOD = "wood:*"
 
 UTILITY: tuple[Kind, ...] = (
     kind(
@@ -37,7 +35,7 @@ UTILITY: tuple[Kind, ...] = (
     ),
     kind(
         "utility sink",
-        app.washbasin,
+        bath.washbasin,
         "0.55-0.65 0.5-0.56 0.85-0.9",
         "plastic:white brushed:silver",
         "wall",

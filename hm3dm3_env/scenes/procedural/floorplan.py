@@ -7,12 +7,10 @@ All distributions are ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-WALL = 0.06
-"""Metres of wall that a room keeps inside its rectangle; two neighbours make a wall of 0.12 m."""
+from hm3dm3_env.scenes.procedural.connect import connect_rooms
+from hm3dm3_env.scenes.procedural.rooms import WALL, Door, FloorPlan, Rect, Room, exterior_spans, shared_wall
 
 _AREAS = {  # m2, low and high
     "bedroom": (12, 18),
@@ -53,83 +51,6 @@ _EXTRAS = (
     "pantry",
 )
 
-Rect = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Room:
-    """A room: its type and its rectangle (x0, y0, x1, y1) to the middle of its walls, metres."""
-
-    kind: str
-    rect: Rect
-
-    @property
-    def inner(self) -> Rect:
-        """The rectangle between the wall faces."""
-        x0, y0, x1, y1 = self.rect
-        return x0 + WALL, y0 + WALL, x1 - WALL, y1 - WALL
-
-    @property
-    def area(self) -> float:
-        """m2 between the wall faces."""
-        x0, y0, x1, y1 = self.inner
-        return (x1 - x0) * (y1 - y0)
-
-
-@dataclass(frozen=True)
-class Door:
-    """An opening between rooms `a` and `b` (b = -1: the closed front door) in the line `level` across `axis`.
-
-    `axis` is "x" if the wall runs along x (level is y), else "y". The opening spans low..high along the wall.
-    """
-
-    a: int
-    b: int
-    axis: str
-    level: float
-    low: float
-    high: float
-    wide: bool = False
-
-    @property
-    def height(self) -> float:
-        """Clear height in metres; ours."""
-        return 2.3 if self.wide else 2.06
-
-
-@dataclass
-class FloorPlan:
-    """Rooms and doors of one floor."""
-
-    rooms: list[Room] = field(default_factory=list)
-    doors: list[Door] = field(default_factory=list)
-
-    def bounds(self) -> Rect:
-        """The rectangle around all rooms."""
-        corners = np.array([room.rect for room in self.rooms])
-        return (
-            float(corners[:, 0].min()),
-            float(corners[:, 1].min()),
-            float(corners[:, 2].max()),
-            float(corners[:, 3].max()),
-        )
-
-
-def shared_wall(a: Rect, b: Rect) -> tuple[str, float, float, float] | None:
-    """(axis, level, low, high) of the wall that two rectangles share, or None."""
-    for axis, (l0, h0, l1, h1, s0, e0, s1, e1) in (
-        ("y", (a[0], a[2], b[0], b[2], a[1], a[3], b[1], b[3])),
-        ("x", (a[1], a[3], b[1], b[3], a[0], a[2], b[0], b[2])),
-    ):
-        low, high = max(s0, s1), min(e0, e1)
-        if high - low < 0.3:
-            continue
-        if abs(h0 - l1) < 1e-6:
-            return axis, h0, low, high
-        if abs(h1 - l0) < 1e-6:
-            return axis, l0, low, high
-    return None
-
 
 def make_plan(rng: np.random.Generator) -> FloorPlan:
     """A floor plan with 5-14 rooms and 60-250 m2 of floor, every room reachable."""
@@ -164,7 +85,7 @@ def _attempt(rng: np.random.Generator) -> FloorPlan | None:
                 break
         else:
             return None
-    if not _connect(plan, rng):
+    if not connect_rooms(plan, rng):
         return None
     return _with_front_door(plan, rng)
 
@@ -260,14 +181,15 @@ def _wing_rooms(block: Rect, side: str, names: list[str], rng: np.random.Generat
     lengths = [0.0, 0.0]
     for name in names:
         row = int(np.argmin(lengths))
-        low, high = _AREAS[name]
-        width = _snap(max(rng.uniform(low, high) / (depths[row] - 2 * WALL), 1.7))
+        least, most = _AREAS[name]
+        width = _snap(max(rng.uniform(least, most) / (depths[row] - 2 * WALL), 1.7))
         rows[row].append((name, width))
         lengths[row] += width
     total = _snap(max(lengths))
     for row in (0, 1):  # stretch the shorter side if the rooms allow it
         if rows[row] and 0 < total - lengths[row] <= 0.35 * lengths[row]:
-            grown, rest = [], total
+            grown: list[tuple[str, float]] = []
+            rest = total
             for index, (name, width) in enumerate(rows[row]):
                 wide = rest if index == len(rows[row]) - 1 else _snap(width * total / lengths[row])
                 grown.append((name, _snap(wide)))
@@ -298,112 +220,6 @@ def _turned(rect: Rect, block: Rect, side: str) -> Rect:
     else:
         found = (y0, block[1] - x1, y1, block[1] - x0)
     return _snap(found[0]), _snap(found[1]), _snap(found[2]), _snap(found[3])
-
-
-_OPEN_PAIRS = (
-    {"living room", "dining room"},
-    {"dining room", "kitchen"},
-    {"living room", "kitchen"},
-    {"living room", "entryway"},
-    {"hallway", "living room"},
-    {"hallway", "dining room"},
-)
-_PUBLIC = ("living room", "dining room", "kitchen", "entryway", "hallway", "sunroom")
-
-
-def _connect(plan: FloorPlan, rng: np.random.Generator) -> bool:
-    """Doors: public rooms together, private ones to their hallway (some baths to a bedroom), some loops."""
-    rooms = plan.rooms
-    pairs = [
-        (i, j)
-        for i in range(len(rooms))
-        for j in range(i + 1, len(rooms))
-        if (wall := shared_wall(rooms[i].rect, rooms[j].rect)) and wall[3] - wall[2] >= 1.3
-    ]
-    linked = {i: i for i in range(len(rooms))}
-
-    def root(i: int) -> int:
-        while linked[i] != i:
-            i = linked[i]
-        return i
-
-    def cost(pair: tuple[int, int]) -> float:
-        names = {rooms[pair[0]].kind, rooms[pair[1]].kind}
-        if names in _OPEN_PAIRS:
-            return float(rng.uniform(0, 1))
-        if len(names & set(_PUBLIC)) == len(names):
-            return 1 + float(rng.uniform(0, 1))
-        if "hallway" in names:
-            ensuite = "bathroom" in names and sum(room.kind == "bathroom" for room in rooms) > 1
-            return (
-                2
-                + float(rng.uniform(0, 1))
-                + (1.5 * (rng.random() < 0.4) if ensuite or "closet" in names else 0)
-            )
-        if names & {"bedroom", "guest bedroom"} and names & {"bathroom", "closet"}:
-            return 3 + float(rng.uniform(0, 1))
-        if names == {"kitchen", "pantry"} or names == {"kitchen", "laundry room"}:
-            return 2.0
-        return 6 + float(rng.uniform(0, 1)) + 2 * ("bathroom" in names) + ("bedroom" in names)
-
-    costs = {pair: cost(pair) for pair in pairs}
-    for pair in sorted(pairs, key=lambda p: (costs[p], p)):
-        extra = (
-            costs[pair] < 1
-            or (costs[pair] < 4 and rng.random() < 0.15)
-            or (costs[pair] < 8 and rng.random() < 0.06)
-        )
-        if root(pair[0]) != root(pair[1]) or extra:
-            door = _door(rooms, pair, rng)
-            if door is None:
-                continue
-            plan.doors.append(door)
-            linked[root(pair[0])] = root(pair[1])
-    return len({root(i) for i in linked}) == 1
-
-
-def _door(rooms: list[Room], pair: tuple[int, int], rng: np.random.Generator) -> Door | None:
-    wall = shared_wall(rooms[pair[0]].rect, rooms[pair[1]].rect)
-    assert wall is not None
-    axis, level, low, high = wall
-    low, high = low + WALL + 0.1, high - WALL - 0.1
-    names = {rooms[pair[0]].kind, rooms[pair[1]].kind}
-    wide = names in _OPEN_PAIRS and high - low > 2.0 and rng.random() < 0.7
-    width = float(rng.uniform(1.4, min(2.0, high - low))) if wide else float(rng.uniform(0.88, 1.0))
-    width = round(width / 0.05) * 0.05
-    if high - low < width:
-        return None
-    slack = high - low - width
-    share = rng.choice([0.0, 1.0]) if not wide and slack > 0.6 and rng.random() < 0.65 else rng.random()
-    start = low + 0.05 * np.floor(slack * share / 0.05 + 1e-6)
-    return Door(
-        pair[0], pair[1], axis, level, round(float(start), 3), round(float(start) + width, 3), bool(wide)
-    )
-
-
-def exterior_spans(plan: FloorPlan, index: int) -> list[tuple[str, float, float, float, int]]:
-    """Stretches of a room's sides without a neighbour: (axis, level, low, high, outward sign)."""
-    x0, y0, x1, y1 = plan.rooms[index].rect
-    found = []
-    sides = (("x", y0, x0, x1, -1), ("x", y1, x0, x1, 1), ("y", x0, y0, y1, -1), ("y", x1, y0, y1, 1))
-    for axis, level, low, high, sign in sides:
-        spans = [(low, high)]
-        for other, room in enumerate(plan.rooms):
-            r = room.rect
-            if other == index:
-                continue
-            near = (r[1], r[3]) if axis == "x" else (r[0], r[2])
-            along = (r[0], r[2]) if axis == "x" else (r[1], r[3])
-            reach = sorted((level + 0.02 * sign, level + 0.45 * sign))
-            if near[0] < reach[1] and near[1] > reach[0]:
-                spans = [
-                    piece
-                    for s, e in spans
-                    for piece in ((s, min(e, along[0])), (max(s, along[1]), e))
-                    if piece[1] - piece[0] > 1e-6
-                ]
-        found += [(axis, level, s, e, sign) for s, e in spans]
-    return found
 
 
 def _with_front_door(plan: FloorPlan, rng: np.random.Generator) -> FloorPlan | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from hm3dm3_env.scenes.procedural.floorplan import Door, FloorPlan
+from hm3dm3_env.scenes.procedural.rooms import Door, FloorPlan
 from hm3dm3_env.scenes.procedural.structure import TRIM
 
 CELL = 0.05

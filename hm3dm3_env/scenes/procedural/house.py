@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneModel
-from hm3dm3_env.scenes.procedural.floorplan import FloorPlan, make_plan
+from hm3dm3_env.scenes.procedural.floorplan import make_plan
 from hm3dm3_env.scenes.procedural.furnish import furnish_room
 from hm3dm3_env.scenes.procedural.kinds import make_style
 from hm3dm3_env.scenes.procedural.placing import RoomState
 from hm3dm3_env.scenes.procedural.repair import remove_pockets
+from hm3dm3_env.scenes.procedural.rooms import FloorPlan
 from hm3dm3_env.scenes.procedural.structure import build_structure
 from hm3dm3_env.scenes.procedural.textures import surface
 

@@ -26,7 +26,7 @@ _CUBE_FACES = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * k for k in 
 _CUBE_AXES = np.repeat(np.array([[0, 1], [0, 1], [0, 2], [0, 2], [1, 2], [1, 2]]), 4, axis=0)
 _TURNED = np.array([1, 0])
 
-Point = Sequence[float]
+Point = Sequence[float] | np.ndarray
 
 
 @lru_cache(maxsize=64)

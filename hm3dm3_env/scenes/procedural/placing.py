@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneObject
-from hm3dm3_env.scenes.procedural.floorplan import Door, FloorPlan, Rect
 from hm3dm3_env.scenes.procedural.grid import RoomGrid
 from hm3dm3_env.scenes.procedural.kinds import Piece, Style
+from hm3dm3_env.scenes.procedural.rooms import Door, FloorPlan, Rect
 from hm3dm3_env.scenes.procedural.structure import CEILING, Side, Window, on_side, sides
 
 DOOR_CLEARANCE = 0.9

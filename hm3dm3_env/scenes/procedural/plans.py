@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneModel
-from hm3dm3_env.scenes.procedural.floorplan import WALL, FloorPlan
+from hm3dm3_env.scenes.procedural.rooms import WALL, FloorPlan
 
 _SKIP = ("wall", "floor", "ceiling", "door frame", "window", "door")
 

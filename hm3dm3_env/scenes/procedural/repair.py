@@ -6,8 +6,8 @@ import numpy as np
 from scipy import ndimage
 
 from hm3dm3_env.scenes.layout import Part, SceneObject
-from hm3dm3_env.scenes.procedural.floorplan import FloorPlan
 from hm3dm3_env.scenes.procedural.placing import FLAT, Placed, RoomState
+from hm3dm3_env.scenes.procedural.rooms import FloorPlan
 
 CELL = 0.05
 RADII = (0.17, 0.25)

@@ -8,7 +8,7 @@ from hm3dm3_env.scenes.procedural.mesh import Shape, turn_x
 from hm3dm3_env.scenes.procedural.shapes_seating import Paint
 
 Rng = np.random.Generator
-BLACK, CHROME, RUBBER = "plastic:black", "metal:silver", "rubber:black"
+BLACK, CHROME = "plastic:black", "metal:silver"
 
 
 def piano(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
@@ -179,7 +179,8 @@ def globe(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
     for _ in range(6):
         v = rng.normal(size=3)
         v /= np.linalg.norm(v)
-        s.ball(p.second, *(v * r * 0.9 + [0, 0, z]), r * 0.3, n=7, rings=5)
+        x, y, up = v * r * 0.9
+        s.ball(p.second, x, y, up + z, r * 0.3, n=7, rings=5)
     s.torus(p.frame, 0, 0, z, r * 1.06, 0.012, "x", 18, 4)
     s.cyl(p.frame, 0, 0, 0, 0.03, r * 0.6, n=12)
     s.tube(p.frame, (0, 0, 0.02), (0, 0, max(z - r, 0.03)), 0.02)

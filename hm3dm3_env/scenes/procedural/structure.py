@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneObject
-from hm3dm3_env.scenes.procedural.floorplan import WALL, Door, FloorPlan, exterior_spans
 from hm3dm3_env.scenes.procedural.kinds import Style
 from hm3dm3_env.scenes.procedural.mesh import Shape
+from hm3dm3_env.scenes.procedural.rooms import WALL, Door, FloorPlan, exterior_spans
 
 CEILING = 2.6
 TRIM = 0.02
