@@ -152,7 +152,6 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
                 far[b] = max(far[b], reach)
                 if cells[row, column] == 0:
                     cells[row, column] = 1
-    box[0], box[1], box[2], box[3] = r0, r1, c0, c1
     for b in range(bins):
         limit = min(near[b] - cell, far[b]) if near[b] < np.inf else far[b]
         for part in range(2):  # two rays a degree leave no gap of a cell at 5 m
@@ -166,7 +165,9 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
                 )
                 if 0 <= row < count and 0 <= column < count and cells[row, column] == 0:
                     cells[row, column] = 1
+                    r0, r1, c0, c1 = min(r0, row), max(r1, row + 1), min(c0, column), max(c1, column + 1)
                 reach += cell / 2
+    box[0], box[1], box[2], box[3] = r0, r1, c0, c1
 
 
 @numba.njit(cache=True, nogil=True)
