@@ -172,13 +172,16 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
 
 @numba.njit(cache=True, nogil=True)
 def _crop(cells, origin, cell, x, z, heading, size, out):
-    n, count = out.shape[0], cells.shape[0]
+    n, count, parts = out.shape[0], cells.shape[0], int(np.ceil(size / cell))
     sh, ch = np.sin(heading), np.cos(heading)
     for i in range(n):
-        ahead = (n / 2 - i - 0.5) * size
         for j in range(n):
-            right = (j + 0.5 - n / 2) * size
-            px, pz = x - sh * ahead + ch * right, z - ch * ahead - sh * right
-            row, column = int(np.floor((pz - origin[1]) / cell)), int(np.floor((px - origin[0]) / cell))
-            state = cells[row, column] if 0 <= row < count and 0 <= column < count else 0
+            state = 0  # the largest in the pixel: one sample would lose walls that are a cell thick
+            for k in range(parts * parts):
+                ahead = (n / 2 - i - (k // parts + 0.5) / parts) * size
+                right = (j + (k % parts + 0.5) / parts - n / 2) * size
+                px, pz = x - sh * ahead + ch * right, z - ch * ahead - sh * right
+                row, column = int(np.floor((pz - origin[1]) / cell)), int(np.floor((px - origin[0]) / cell))
+                if 0 <= row < count and 0 <= column < count:
+                    state = max(state, cells[row, column])
             out[i, j, 2 if state == 0 else state - 1] = 255
