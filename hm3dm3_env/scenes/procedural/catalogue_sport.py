@@ -319,7 +319,7 @@ SPORT: tuple[Kind, ...] = (
     kind(
         "bird cage",
         fun.pet_house,
-        "0.5-0.6 0.42-0.5 0.7-0.85",
+        "0.36-0.44 0.28-0.34 0.6-0.75",
         "metal:black/white/gold/silver",
         "top:side_table/console_table/low_bookcase/chest_of_drawers",
         "sun.4 liv.12",
@@ -328,7 +328,7 @@ SPORT: tuple[Kind, ...] = (
     kind(
         "aquarium",
         fun.pet_house,
-        "0.7-1.0 0.35-0.42 0.45-0.55",
+        "0.6-0.85 0.26-0.32 0.4-0.5",
         "glass:light_blue",
         "top:sideboard/low_bookcase/dresser/console_table/tv_stand/cube_shelf",
         "liv.3 off.2 chd.25 gam.25 hal.1",
