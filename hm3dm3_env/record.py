@@ -85,7 +85,7 @@ def load_record(path: Path | str) -> EpisodeRecord:
     path = Path(path)
     try:
         value = json.loads(path.read_text())
-    except (OSError, json.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or not JSON
         raise RecordError(f"{path}: not a readable record ({error}); delete it and run again") from error
     if not isinstance(value, dict) or value.get("version") != RECORD_VERSION:
         version = value.get("version") if isinstance(value, dict) else None
