@@ -12,7 +12,9 @@ from hm3dm3_env.scenes.layout import Part, SceneModel, SceneObject, Surface, wri
 def box(low, high, surface: str) -> Part:
     """An axis-aligned box (z up), hard-edged, with uv in metres."""
     low, high = np.asarray(low, float), np.asarray(high, float)
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    corners = np.array(
+        [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
+    )
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     vertices = np.concatenate([corners[list(q)] for q in quads])
     faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * i for i in range(6)])
@@ -20,7 +22,9 @@ def box(low, high, surface: str) -> Part:
     return Part(vertices, faces, surface, uv)
 
 
-def thing(category: str, low, high, surface: str = "red", region: int = 0, colour: str = "", material: str = "") -> SceneObject:
+def thing(
+    category: str, low, high, surface: str = "red", region: int = 0, colour: str = "", material: str = ""
+) -> SceneObject:
     return SceneObject(category, region, [box(low, high, surface)], colour, material)
 
 
@@ -31,12 +35,20 @@ def two_rooms(extra: list[SceneObject] | None = None, door: float = 0.9) -> Scen
     surfaces = {"red": Surface("red", (0.8, 0.1, 0.1)), "blue": Surface("blue", (0.1, 0.1, 0.8)),
                 "green": Surface("green", (0.1, 0.7, 0.1)), "plain": Surface("plain", (0.9, 0.9, 0.85)),
                 "checker": Surface("checker", texture=checker)}
-    walls = [thing("wall", (-0.1, -0.1, 0), (10.2, 0, 2.6), "plain"), thing("wall", (-0.1, 4, 0), (10.2, 4.1, 2.6), "plain"),
-             thing("wall", (-0.1, 0, 0), (0, 4, 2.6), "plain"), thing("wall", (10.1, 0, 0), (10.2, 4, 2.6), "plain", 1),
-             thing("wall", (5, 0, 0), (5.1, 0.5, 2.6), "plain"), thing("wall", (5, 0.5 + door, 0), (5.1, 4, 2.6), "plain"),
-             thing("wall", (5, 0.5, 2.05), (5.1, 0.5 + door, 2.6), "plain")]
-    floors = [thing("floor", (0, 0, -0.1), (5, 4, 0), "checker"), thing("floor", (5, 0, -0.1), (10.1, 4, 0), "checker", 1),
-              thing("ceiling", (0, 0, 2.6), (10.1, 4, 2.7), "plain")]
+    walls = [
+        thing("wall", (-0.1, -0.1, 0), (10.2, 0, 2.6), "plain"),
+        thing("wall", (-0.1, 4, 0), (10.2, 4.1, 2.6), "plain"),
+        thing("wall", (-0.1, 0, 0), (0, 4, 2.6), "plain"),
+        thing("wall", (10.1, 0, 0), (10.2, 4, 2.6), "plain", 1),
+        thing("wall", (5, 0, 0), (5.1, 0.5, 2.6), "plain"),
+        thing("wall", (5, 0.5 + door, 0), (5.1, 4, 2.6), "plain"),
+        thing("wall", (5, 0.5, 2.05), (5.1, 0.5 + door, 2.6), "plain"),
+    ]
+    floors = [
+        thing("floor", (0, 0, -0.1), (5, 4, 0), "checker"),
+        thing("floor", (5, 0, -0.1), (10.1, 4, 0), "checker", 1),
+        thing("ceiling", (0, 0, 2.6), (10.1, 4, 2.7), "plain"),
+    ]
     return SceneModel(walls + floors + (extra or []), surfaces, ["living room", "kitchen"])
 
 

@@ -1,0 +1,55 @@
+"""Fixtures that several files share: a data root with one tiny scene and a split over it."""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # the tests are small: more threads only cost time
+
+from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import pytest  # noqa: E402
+
+from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env  # noqa: E402
+from hm3dm3_env.episodes.generate import GenerateConfig, generate  # noqa: E402
+from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
+from tests.rooms import write_two_rooms  # noqa: E402
+
+SMALL = {"width": 36, "height": 64}
+"""Camera for tests in which pictures only have to be there."""
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root: the two rooms under scenes/rooms, and the split "rooms" with 9 episodes."""
+    root = tmp_path_factory.mktemp("data")
+    write_two_rooms(root / "scenes" / "rooms")
+    generate(GenerateConfig(split="rooms", scenes="rooms", data=str(root), houses=1, episodes=9, workers=1))
+    return root
+
+
+@pytest.fixture(scope="session")
+def rooms_scene(data: Path) -> Path:
+    """The folder of the two rooms."""
+    return next(path for path in (data / "scenes" / "rooms").iterdir() if path.is_dir())
+
+
+@pytest.fixture(scope="session")
+def rooms_sim(rooms_scene: Path) -> EmbeddedSimulator:
+    """A simulator with the two rooms loaded; tests must not load anything else into it."""
+    sim = EmbeddedSimulator()
+    sim.load(rooms_scene)
+    return sim
+
+
+@pytest.fixture
+def make_env(data: Path) -> Callable[..., HM3DM3ParallelEnv]:
+    """Environments over the split "rooms" with small frames."""
+
+    def make(render_mode: str | None = None, **config: Any) -> HM3DM3ParallelEnv:
+        return parallel_env(render_mode, **{"split": "rooms", "data": str(data), "camera": SMALL, **config})
+
+    return make
