@@ -40,8 +40,10 @@ class CrewConfig:
     """A frontier is reached within this, metres."""
     stop: float = 0.6
     """Stop in front of a candidate within this of the seen surface, metres."""
-    replan: int = 5
-    """Steps after which a path is planned again."""
+    replan: int = 15
+    """Steps after which a path is planned again; one that becomes blocked is planned again at once."""
+    refresh: int = 3
+    """Steps for which known frontiers are good enough to keep going to one (a new choice looks again)."""
     desperate: float = 0.35
     """With no frontier left, candidates from this score on are accepted and declared."""
 
@@ -70,6 +72,7 @@ class Crew:
         self.robots = [_Robot(config.first_scan) for _ in shared.poses]
         self.done: list[np.ndarray] = []
         self._frontiers: Frontiers | None = None
+        self._frontiers_step = -1
         self._fields: dict[tuple[int, bool], Field] = {}
 
     # -- seeing --------------------------------------------------------------------------------------------
@@ -77,7 +80,7 @@ class Crew:
     def look(self, shared: SharedState) -> bool:
         """Take in the step's frames; returns whether a goal got its first accepted candidate."""
         self.shared = shared
-        self._frontiers, self._fields = None, {}
+        self._fields = {}
         appeared = False
         for robot, frame, pose, alive in zip(self.robots, shared.frames, shared.poses, shared.alive):
             if robot.last is not None and robot.last_action == FORWARD:
@@ -107,9 +110,11 @@ class Crew:
             self._fields[key] = self.planner.field(self.shared.poses[agent], through_unknown)
         return self._fields[key]
 
-    def frontiers(self) -> Frontiers:
-        """Frontiers that are still worth a trip, once a step."""
-        if self._frontiers is None:
+    def frontiers(self, fresh: bool = True) -> Frontiers:
+        """Frontiers that are still worth a trip: of this step, or (not `fresh`) of at most `refresh` steps ago."""
+        age = self.shared.step - self._frontiers_step
+        if self._frontiers is None or age >= (1 if fresh else self.config.refresh):
+            self._frontiers_step = self.shared.step
             window = self.shared.map.window(0.5)
             passable = ~self.planner.grown[window]
             found = find_frontiers(self.shared.map, passable, window, self.config.frontiers)
@@ -117,6 +122,12 @@ class Crew:
             keep = np.array([not any(np.hypot(p[0] - d[0], p[2] - d[2]) < radius for d in self.done) for p in found.points], bool)
             self._frontiers = Frontiers(found.points[keep], found.sizes[keep]) if len(keep) else found
         return self._frontiers
+
+    def still_there(self, point: np.ndarray) -> bool:
+        """Whether there is still a frontier at or near a point."""
+        points = self.frontiers(fresh=False).points
+        gaps = np.hypot(points[:, 0] - point[0], points[:, 2] - point[2])
+        return bool(len(points) and gaps.min() < self.config.frontiers.done_radius)
 
     def frontier_distances(self, agent: int) -> np.ndarray:
         """(F,) metres from a robot to each frontier (inf: unreachable on known floor)."""
@@ -183,7 +194,8 @@ class Crew:
     def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:
         robot, pose = self.robots[agent], self.shared.poses[agent]
         stale = (robot.path is None or robot.age >= self.config.replan or robot.goal_point is None
-                 or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25)
+                 or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
+                 or not all(self.planner.clear(a, b) for a, b in zip(robot.path, robot.path[1:])))
         if stale:
             path = self.planner.path(self.field(agent), point, slack)
             if not len(path):
@@ -193,7 +205,7 @@ class Crew:
             robot.path, robot.goal_point, robot.age = path, point, 0
         robot.age += 1
         assert robot.path is not None
-        action = self.planner.steer(pose, robot.path)
+        action, robot.path = self.planner.steer(pose, robot.path)
         if action is None:
             robot.path = None
         return action

@@ -83,12 +83,10 @@ class FrontierPolicy:
 
     def _target(self, k: int) -> np.ndarray | None:
         """Keep the frontier while it is there, else the nearest that is free."""
-        points = self.crew.frontiers().points
         current = self.targets[k]
-        if current is not None and len(points):
-            gaps = np.hypot(points[:, 0] - current[0], points[:, 2] - current[2])
-            if gaps.min() < self.crew.config.frontiers.done_radius:
-                return current
+        if current is not None and self.crew.still_there(current):
+            return current
+        points = self.crew.frontiers().points
         others = [t for i, t in enumerate(self.targets) if i != k and t is not None]
         pick = nearest_free(self.crew.frontier_distances(k), points, others)
         self.targets[k] = None if pick is None else points[pick]

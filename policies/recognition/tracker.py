@@ -28,7 +28,7 @@ class TrackerConfig:
     """Sightings that a candidate's mean runs over."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Track:
     """A candidate for one goal: place, recent scores, and scores from close by."""
 
@@ -41,7 +41,7 @@ class Track:
     @property
     def score(self) -> float:
         """Mean of the recent scores."""
-        return float(np.mean(self.scores))
+        return sum(self.scores) / len(self.scores)
 
 
 class Tracker:
@@ -84,7 +84,7 @@ class Tracker:
 
     def verified(self, track: Track) -> bool | None:
         """Whether the looks from close by confirm a candidate; None while there was none."""
-        return None if not track.close_scores else float(np.mean(track.close_scores)) >= self.config.verify
+        return None if not track.close_scores else sum(track.close_scores) / len(track.close_scores) >= self.config.verify
 
     def reject(self, track: Track) -> None:
         """Verification failed: forget the candidate and its place."""

@@ -1,0 +1,56 @@
+"""Checkpoints of the assigner: weights, the sizes that they fit, and where they come from."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from higa.network import Assigner, AssignerConfig
+from hm3dm3_env.files import write_atomic
+
+VERSION = 1
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used."""
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` is a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def save(path: Path | str, model: Assigner, about: dict[str, Any]) -> None:
+    """Write atomically; `about` is JSON-like (command, seed, data, metrics)."""
+    buffer = io.BytesIO()
+    weights = {key: value.detach().cpu() for key, value in model.state_dict().items()}
+    torch.save({"version": VERSION, "config": asdict(model.config), "weights": weights, "about": about}, buffer)
+    write_atomic(path, buffer.getvalue())
+
+
+def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, Any]]:
+    """The model in eval mode on a device, and its `about`.
+
+    Raises:
+        CheckpointError: no such file, not a checkpoint of ours, or weights that do not fit.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such checkpoint; train one with `python -m train.bc` or `python -m train.dagger`")
+    try:
+        value = torch.load(path, map_location="cpu", weights_only=True)
+        if value["version"] != VERSION:
+            raise CheckpointError(f"{path}: version {value['version']} of the checkpoint format; this release reads {VERSION}")
+        model = Assigner(AssignerConfig(**value["config"]))
+        model.load_state_dict(value["weights"])
+    except CheckpointError:
+        raise
+    except Exception as error:  # torch raises many kinds for damaged files
+        raise CheckpointError(f"{path}: not a HiGA checkpoint ({type(error).__name__}: {str(error).splitlines()[0]})") from error
+    return model.to(pick_device(device)).eval(), value["about"]

@@ -1,0 +1,188 @@
+"""HiGA as a TeamPolicy: an assigner above, the shared lower level below.
+
+Goals are assigned anew when a goal is found, a robot is idle, or a candidate appears, and at no other time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from higa.assign import DECODERS, rule_scores
+from higa.features import Decision, FeatureConfig, decision, frontier_costs
+from hm3dm3_env.shared import SharedState
+from hm3dm3_env.task import WAIT
+from policies.base import TeamTask
+from policies.crew import Crew, CrewConfig
+from policies.frontier_policy import candidate_record, last_resort
+
+
+@dataclass(frozen=True)
+class HigaConfig:
+    """HiGA and its ablations (ours where the paper is silent)."""
+
+    checkpoint: str = ""
+    """Weights of the assigner (method higa)."""
+    device: str = "auto"
+    decoder: str = "hungarian"
+    """hungarian or greedy."""
+    crowd: float = 4.0
+    """Metres that a frontier near a teammate's target costs extra."""
+    crowd_radius: float = 2.0
+    """Metres."""
+    idle_wait: int = 10
+    """Steps between two re-assignments that only idle robots ask for."""
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    crew: CrewConfig = field(default_factory=CrewConfig)
+
+
+class HigaBase:
+    """Everything but the scores."""
+
+    privileged = False
+    Config = HigaConfig
+
+    def __init__(self, config: HigaConfig | None = None) -> None:
+        self.config = config or HigaConfig()
+        if self.config.decoder not in DECODERS:
+            raise ValueError(f"decoder: {self.config.decoder!r} is none of {sorted(DECODERS)}")
+
+    def scores(self, inputs: Decision) -> np.ndarray:
+        """(K, M) scores of robot-goal pairs."""
+        raise NotImplementedError
+
+    def reset(self, task: TeamTask) -> None:
+        """A new episode."""
+        self.crew = Crew(task, self.config.crew)
+        self.assigned: list[int | None] = [None] * task.shared.agents
+        self.targets: list[np.ndarray | None] = [None] * task.shared.agents
+        self.idle = [True] * task.shared.agents
+        self.unresolved = list(task.shared.unresolved)
+        self.last_event = -10**6
+        self.log: list[dict[str, Any]] = []
+
+    def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
+        """Re-assign if one of the three events happened, then act on the assignment."""
+        appeared = self.crew.look(shared)
+        event = self._event(appeared, shared)
+        if event:
+            self._assign(event, shared)
+        actions = {}
+        for k, alive in enumerate(shared.alive):
+            action = self._act(k, shared) if alive else WAIT
+            actions[f"robot_{k}"] = self.crew.chosen(k, action)
+        return actions
+
+    # -- the upper level -----------------------------------------------------------------------------------
+
+    def _event(self, appeared: bool, shared: SharedState) -> str:
+        found = shared.unresolved != self.unresolved
+        self.unresolved = list(shared.unresolved)
+        if all(self.crew.scanning(k) for k, alive in enumerate(shared.alive) if alive) and not self.log:
+            return ""  # nobody has looked around yet
+        if found:
+            return "found"
+        if appeared:
+            return "candidate"
+        idle = any(self.idle[k] and not self.crew.scanning(k) for k, alive in enumerate(shared.alive) if alive)
+        return "idle" if idle and shared.step - self.last_event >= self.config.idle_wait else ""
+
+    def _assign(self, event: str, shared: SharedState) -> None:
+        inputs = decision(self.crew, shared, self.assigned, self.config.features)
+        new = self.choose(inputs, shared)
+        for k, goal in enumerate(new):
+            if goal != self.assigned[k]:
+                self.targets[k] = None
+        self.assigned, self.idle, self.last_event = new, [False] * len(new), shared.step
+        self.log.append({"step": shared.step, "event": event, "goals": new})
+
+    def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
+        """The assignment: scores, decoded. Data collection overrides this."""
+        return DECODERS[self.config.decoder](self.scores(inputs), inputs.active, inputs.open)
+
+    # -- the lower level -----------------------------------------------------------------------------------
+
+    def _act(self, k: int, shared: SharedState) -> int:
+        crew, goal = self.crew, self.assigned[k]
+        if goal is not None and not shared.unresolved[goal]:
+            goal = self.assigned[k] = None
+        while goal is not None:
+            track = crew.tracker.best(goal)
+            if track is None:
+                break
+            action = crew.approach(k, track)
+            if action is not None:
+                return action
+            if track in crew.tracker.tracks[goal]:
+                crew.tracker.reject(track)  # out of reach
+        if crew.scanning(k):
+            return crew.scan(k)
+        for _ in range(3):
+            point = self._target(k, goal)
+            if point is None:
+                break
+            action = crew.explore(k, point)
+            if action is not None:
+                return action
+            self.targets[k] = None
+        self.idle[k] = True
+        return last_resort(crew, k, shared)
+
+    def _target(self, k: int, goal: int | None) -> np.ndarray | None:
+        """Keep the frontier while it is there, else the best by distance, the goal's heat, and teammates."""
+        current = self.targets[k]
+        if current is not None and self.crew.still_there(current):
+            return current
+        points = self.crew.frontiers().points
+        self.targets[k] = None
+        distances = self.crew.frontier_distances(k)
+        reachable = np.isfinite(distances)
+        if reachable.any():
+            points, distances = points[reachable], distances[reachable]
+            costs = distances
+            if goal is not None and self.crew.heat is not None:
+                costs = frontier_costs(distances, self.crew.heat.near(points)[goal], self.config.features.heat_gain)
+            for i, other in enumerate(self.targets):
+                if i != k and other is not None:
+                    near = np.hypot(points[:, 0] - other[0], points[:, 2] - other[2]) < self.config.crowd_radius
+                    costs = costs + self.config.crowd * near
+            self.targets[k] = points[int(costs.argmin())]
+        return self.targets[k]
+
+    def record(self) -> dict[str, Any]:
+        """Every assignment with its event, and the candidates at the end."""
+        return {"assignments": self.log, **candidate_record(self.crew)}
+
+
+class HigaRulePolicy(HigaBase):
+    """HiGA with the hand-designed rule in place of the network."""
+
+    def scores(self, inputs: Decision) -> np.ndarray:
+        """See `rule_scores`."""
+        return rule_scores(inputs)
+
+
+class HigaPolicy(HigaBase):
+    """HiGA with a trained assigner."""
+
+    def __init__(self, config: HigaConfig | None = None) -> None:
+        super().__init__(config)
+        if not self.config.checkpoint:
+            raise ValueError("method higa needs policy.checkpoint=<file>; train one with `python -m train.dagger`, "
+                             "or use method higa_rule")
+        self.model = _load(self.config.checkpoint, self.config.device)
+
+    def scores(self, inputs: Decision) -> np.ndarray:
+        """The network's."""
+        return self.model.scores(inputs)
+
+
+@lru_cache(maxsize=4)
+def _load(path: str, device: str) -> Any:
+    from higa.checkpoint import load
+
+    return load(path, device)[0]
