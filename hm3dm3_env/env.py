@@ -100,6 +100,8 @@ class HM3DM3ParallelEnv(ParallelEnv):
             raise ValueError(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
         if not 1 <= self.config.max_agents <= 8:
             raise ValueError(f"max_agents must be 1 to 8, not {self.config.max_agents}")
+        if self.config.max_cycles is not None and self.config.max_cycles < 1:
+            raise ValueError(f"max_cycles must be at least 1, not {self.config.max_cycles}")
         self.render_mode = render_mode
         self.max_cycles = self.config.max_cycles
         self.possible_agents = [f"robot_{k}" for k in range(self.config.max_agents)]

@@ -28,6 +28,10 @@ class MapConfig:
     stride: int = 160
     """At most about this many image rows and columns are used; larger frames are subsampled (ours)."""
 
+    def __post_init__(self) -> None:
+        if not 0 < self.cell <= self.size or self.stride < 1 or self.obstacle_low >= self.obstacle_high:
+            raise ValueError("map: needs 0 < cell <= size, stride >= 1 and obstacle_low < obstacle_high")
+
 
 class SharedMap:
     """Unknown, free and occupied cells of one floor.

@@ -50,6 +50,10 @@ class ObservationConfig:
     image_size: int = 64
     """Side of a goal image, pixels; the images of all goals stand side by side."""
 
+    def __post_init__(self) -> None:
+        if min(self.map_size, self.text_bytes, self.image_size) < 1 or self.map_cell <= 0:
+            raise ValueError("observation: map_size, map_cell, text_bytes and image_size must be positive")
+
 
 def observation_space(config: ObservationConfig, camera: Camera, agents: int) -> spaces.Dict:
     """The space of one robot.

@@ -39,6 +39,11 @@ class Body:
     allow_sliding: bool = False
     """Slide along obstacles instead of stopping (HM3D-OVON evaluates without)."""
 
+    def __post_init__(self) -> None:
+        sizes = (self.radius, self.height, self.cell_size, self.cell_height, self.forward_step, self.turn_deg)
+        if min(sizes) <= 0 or self.max_climb < 0:
+            raise ValueError("body: sizes and steps must be positive, and max_climb not negative")
+
 
 @dataclass(frozen=True)
 class Camera:
@@ -60,7 +65,8 @@ class Camera:
         if not 0 < self.hfov_deg < 180:
             raise ValueError(f"camera.hfov_deg must be between 0 and 180 degrees, not {self.hfov_deg}")
         if not 0 <= self.min_depth < self.max_depth:
-            raise ValueError(f"camera needs 0 <= min_depth < max_depth, not {self.min_depth}, {self.max_depth}")
+            limits = f"{self.min_depth} and {self.max_depth}"
+            raise ValueError(f"camera needs 0 <= min_depth < max_depth, not {limits}")
 
     @property
     def tan_half(self) -> float:
