@@ -31,11 +31,8 @@ def _register() -> None:
 
     if "HM3D-M3-v0" not in gymnasium.registry:
         gymnasium.register("HM3D-M3-v0", entry_point="hm3dm3_env.team_env:team_env")
-    if hasattr(pettingzoo, "register"):
-        try:
-            pettingzoo.register("parallel", "hm3d_m3_v0", entry_point="hm3dm3_env.env:parallel_env")
-        except ValueError:  # registered already
-            pass
+    if hasattr(pettingzoo, "register") and "hm3d_m3-v0" not in pettingzoo.parallel_registry:
+        pettingzoo.register("parallel", "hm3d_m3_v0", entry_point="hm3dm3_env.env:parallel_env")
 
 
 _register()
