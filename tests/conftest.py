@@ -11,6 +11,7 @@ from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env  # noqa: E402
@@ -20,6 +21,15 @@ from tests.rooms import write_two_rooms  # noqa: E402
 
 SMALL = {"width": 36, "height": 64}
 """Camera for tests in which pictures only have to be there."""
+
+
+def flat(value: Any) -> list[bytes]:
+    """Everything in nested dicts of arrays and numbers, as bytes in order."""
+    if isinstance(value, dict):
+        return [part for key in sorted(value) for part in (key.encode(), *flat(value[key]))]
+    if isinstance(value, tuple):
+        return [part for item in value for part in flat(item)]
+    return [np.asarray(value).tobytes()]
 
 
 @pytest.fixture(scope="session")
