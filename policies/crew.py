@@ -44,6 +44,8 @@ class CrewConfig:
     """Steps after which a path is planned again; one that becomes blocked is planned again at once."""
     refresh: int = 3
     """Steps for which known frontiers are good enough to keep going to one (a new choice looks again)."""
+    detour: float = 5.0
+    """Metres that a frontier costs extra when no known floor leads to any."""
     desperate: float = 0.35
     """With no frontier left, candidates from this score on are accepted and declared."""
 
@@ -130,8 +132,12 @@ class Crew:
         return bool(len(points) and gaps.min() < self.config.frontiers.done_radius)
 
     def frontier_distances(self, agent: int) -> np.ndarray:
-        """(F,) metres from a robot to each frontier (inf: unreachable on known floor)."""
-        return self.planner.distances(self.field(agent), self.frontiers().points)
+        """(F,) metres from a robot to each frontier; with `detour` added where it must hope for unknown floor, inf: never."""
+        points = self.frontiers().points
+        distances = self.planner.distances(self.field(agent), points)
+        if len(points) and not np.isfinite(distances).any():
+            distances = self.planner.distances(self.field(agent, through_unknown=True), points) + self.config.detour
+        return distances
 
     # -- doing ---------------------------------------------------------------------------------------------
 

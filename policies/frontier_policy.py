@@ -12,6 +12,7 @@ from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
 from policies.crew import Crew, CrewConfig, nearest_free
+from policies.planner import LEFT
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,10 @@ class FrontierPolicy:
 
 
 def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
-    """No frontier is left: go for the best doubtful candidate, if any, else wait."""
+    """No frontier is left: go for the best doubtful candidate, if any, else wait (or turn, while there are frontiers)."""
     config = crew.config
+    if len(crew.frontiers().points):
+        return LEFT
     for _ in range(4):
         doubtful = [t for j, left in enumerate(shared.unresolved) if left
                     for t in [crew.tracker.best(j, config.desperate)] if t is not None]
