@@ -1,0 +1,529 @@
+"""Episodes: their files, and that what is in them is true of the scene."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hm3dm3_env.episodes import generate as generation
+from hm3dm3_env.episodes.describe import Predicate, describe, satisfying
+from hm3dm3_env.episodes.generate import GenerateConfig, generate
+from hm3dm3_env.episodes.goals import GoalConfig, GoalFinder, photo_camera
+from hm3dm3_env.episodes.sampler import SamplingConfig, SceneSampler, plan_split
+from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split, read_json
+from hm3dm3_env.files import gzip_json_bytes
+from hm3dm3_env.geometry import Pose, heading_to
+from hm3dm3_env.oracle import reach_on, solve
+from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance, SceneError
+from hm3dm3_env.sim.base import Camera
+from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from tests.rooms import FURNITURE, thing, write_two_rooms
+
+
+@pytest.fixture(scope="session")
+def episodes(data: Path) -> list[Episode]:
+    return load_split(data, "rooms")
+
+
+# -- what is in them ---------------------------------------------------------------------------------------
+
+
+def test_they_load_in_order(episodes: list[Episode], rooms_scene: Path) -> None:
+    assert [e.id for e in episodes] == [f"rooms-{i:05d}" for i in range(9)]
+    assert [e.index for e in episodes] == list(range(9))
+    assert {e.scene for e in episodes} == {rooms_scene} and {e.floor_height for e in episodes} == {0.0}
+
+
+def test_sizes_and_categories(episodes: list[Episode]) -> None:
+    for episode in episodes:
+        assert len(episode.starts) in (2, 3, 4) and len(episode.goals) in (3, 4, 5)
+        categories = [goal.category for goal in episode.goals]
+        assert len(set(categories)) == len(categories) and not set(categories) & set(STRUCTURE)
+        for goal in episode.goals:
+            assert episode.objects[goal.object_id].category == goal.category
+            assert goal.object_id in goal.acceptable
+            assert {episode.objects[i].category for i in goal.acceptable} == {goal.category}
+
+
+def test_what_each_modality_accepts(episodes: list[Episode]) -> None:
+    for episode in episodes:
+        for goal in episode.goals:
+            if goal.modality == "ON":
+                assert goal.text == goal.category and goal.image is None
+            else:
+                assert goal.acceptable == (goal.object_id,)
+            if goal.modality == "IIN":
+                assert goal.text == "" and goal.image is not None and goal.image.size == 512
+            if goal.modality == "TN":
+                assert goal.category in goal.text and goal.predicates[0] == ("category", goal.category)
+
+
+def test_on_goals_accept_every_instance(rooms_sim: EmbeddedSimulator) -> None:
+    finder = GoalFinder(rooms_sim, 0, GoalConfig(), 50)
+    armchairs = rooms_sim.scene.of_category("armchair")
+    assert len(armchairs) == 2 and all(finder.viewpoints(a.id) is not None for a in armchairs)
+
+
+def test_modalities_are_balanced(episodes: list[Episode]) -> None:
+    count = Counter(goal.modality for episode in episodes for goal in episode.goals)
+    assert max(count.values()) - min(count.values()) <= 1
+
+
+@given(st.integers(0, 1000), st.integers(1, 300))
+@settings(max_examples=30, deadline=None)
+def test_plans_are_balanced_at_any_length(seed: int, episodes: int) -> None:
+    plans = plan_split(seed, episodes, SamplingConfig())
+    assert [plan.index for plan in plans] == list(range(episodes))
+    for count in (Counter(m for p in plans for m in p.modalities), Counter(p.agents for p in plans),
+                  Counter(len(p.modalities) for p in plans)):
+        assert max(count.values()) - min(count.values()) <= 1 or len(count) < 3
+    assert plans == plan_split(seed, episodes, SamplingConfig())
+    assert (
+        plans == plan_split(seed, episodes + 5, SamplingConfig())[:episodes]
+    )  # more does not change the first
+
+
+def test_starts(episodes: list[Episode], rooms_sim: EmbeddedSimulator) -> None:
+    navigator = rooms_sim.navigator
+    for episode in episodes:
+        points = np.array([s.position for s in episode.starts])
+        assert all(navigator.is_navigable(p) for p in points)
+        assert len({navigator.island(p) for p in points}) == 1
+        assert all(s.pitch == pytest.approx(0, abs=1e-5) for s in episode.starts)
+        for viewpoints in episode.viewpoints:
+            distance = navigator.distance(points, viewpoints)
+            assert (distance >= 1.0 - 1e-3).all() and (distance <= 30).all()
+        gaps = np.stack([navigator.distance(points, p[None]) for p in points])
+        assert gaps[~np.eye(len(points), dtype=bool)].min() >= 0.5
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_starts_are_apart_where_the_floor_allows(tmp_path: Path, count: int) -> None:
+    sim = EmbeddedSimulator()
+    sim.load(write_two_rooms(tmp_path, None))
+    corner = np.array([[0.5, 0.0, -0.5]])
+    for seed in range(5):
+        sampler = SceneSampler(sim, GoalConfig(), SamplingConfig(), seed, 0)
+        points = sampler._starts(sampler.finders[0], count, [corner])
+        gaps = np.stack([sim.navigator.distance(points, p[None]) for p in points])
+        assert gaps[~np.eye(count, dtype=bool)].min() >= (3.0 if count < 4 else 2.5)
+        assert sim.navigator.distance(points, corner).min() >= 1.0
+
+
+def test_the_makespan_is_the_oracles(episodes: list[Episode], rooms_sim: EmbeddedSimulator) -> None:
+    for episode in episodes:
+        starts = [tuple(s.position) for s in episode.starts]
+        found = solve(starts, len(episode.goals), reach_on(rooms_sim.navigator, episode.viewpoints))
+        assert episode.makespan == pytest.approx(found.makespan, abs=1e-3) and episode.makespan >= 3.0
+
+
+def test_viewpoints(episodes: list[Episode], rooms_sim: EmbeddedSimulator) -> None:
+    """Within a metre of the box, standable, and the object fills 5% of frames that look at it."""
+    seen = {}
+    for episode in episodes:
+        for identity in {i for goal in episode.goals for i in goal.acceptable}:
+            seen[identity] = episode.objects[identity]
+    assert len(seen) >= 5
+    camera = Camera(128, 128, 90.0, min_depth=0.01, max_depth=100.0)
+    for identity, item in seen.items():
+        box = rooms_sim.scene.instances[identity]
+        np.testing.assert_allclose(item.position, box.center, atol=1e-3)
+        points = item.viewpoints
+        gap = np.maximum(np.maximum(box.low - points, points - box.high), 0)[:, [0, 2]]
+        assert np.hypot(*gap.T).max() <= 1.0 + 1e-3
+        assert all(rooms_sim.navigator.is_navigable(p) for p in points)
+        for point in points[:: max(len(points) // 4, 1)]:
+            poses = [
+                Pose(*map(float, point), heading_to(point, box.center), pitch)
+                for pitch in np.radians((-30, 0, 30))
+            ]
+            frames = rooms_sim.render(poses, camera, rgb=False, semantic=True)
+            share = sum(float((f.semantic == identity).mean()) for f in frames if f.semantic is not None)
+            assert share >= 0.05 - 0.005
+
+
+def test_image_goals_show_the_object(episodes: list[Episode], rooms_sim: EmbeddedSimulator) -> None:
+    images = {goal.image: goal.object_id for e in episodes for goal in e.goals if goal.image is not None}
+    assert len(images) >= 3
+    for image, identity in images.items():
+        assert 60 <= image.hfov_deg <= 120 and 0.8 - 1e-3 <= image.position[1] <= 1.5 + 1e-3
+        assert image.object_coverage > 0.7
+        box = rooms_sim.scene.instances[identity]
+        away = np.hypot(image.position[0] - box.center[0], image.position[2] - box.center[2])
+        assert min(abs(away - ring) for ring in (0.5, 1.0, 1.5, 2.0)) < 1e-2
+        pose, camera = photo_camera(image)
+        assert (camera.width, camera.height) == (512, 512)
+        frame = rooms_sim.render([pose], camera, semantic=True)[0]
+        share = float((frame.semantic == identity).mean())
+        assert share == pytest.approx(image.frame_coverage, abs=0.01) and share > 0.02
+        small = rooms_sim.render(*([photo_camera(image, 64)[0]], photo_camera(image, 64)[1]))[0]
+        assert small.rgb is not None and small.rgb.shape == (64, 64, 3) and small.rgb.std() > 1
+
+
+def test_descriptions_are_true_of_one_object_only(
+    episodes: list[Episode], rooms_sim: EmbeddedSimulator
+) -> None:
+    floor = GoalFinder(rooms_sim, 0, GoalConfig(), 0).instances
+    checked = 0
+    for episode in episodes:
+        for goal in episode.goals:
+            if goal.modality == "TN":
+                predicates = [Predicate(kind, value) for kind, value in goal.predicates]
+                assert len(predicates) >= 2 and satisfying(predicates, floor) == [goal.object_id]
+                assert all(p.value in goal.text for p in predicates)
+                checked += 1
+    assert checked >= 9
+
+
+def chair(identity: int, x: float, colour: str = "", size: float = 0.5) -> Instance:
+    return Instance(
+        identity, "chair", 0, "hall", np.array([x, 0.0, 0.0]), np.array([x + size, size, size]), colour
+    )
+
+
+def test_descriptions_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    twins = [chair(1, 0.0, "red"), chair(2, 5.0, "red")]
+    assert describe(twins[0], twins, rng) is None  # nothing tells them apart
+    shelf = Instance(3, "shelf", 0, "hall", np.array([0.0, 0.0, 0.6]), np.array([1.0, 1.8, 0.9]))
+    said = describe(twins[0], [*twins, shelf], rng)
+    assert said is not None and Predicate("next_to", "shelf") in said.predicates and "shelf" in said.text
+    sized = [chair(1, 0.0), chair(2, 5.0, size=0.7)]
+    biggest = describe(sized[1], sized, rng)
+    assert biggest is not None and "largest" in biggest.text
+    similar = [chair(1, 0.0), chair(2, 5.0, size=0.51)]
+    assert describe(similar[1], similar, rng) is None  # too close to call
+    table = Instance(4, "table", 0, "hall", np.array([8.0, 0.0, 0.0]), np.array([9.0, 0.7, 1.0]))
+    cup = Instance(5, "cup", 0, "hall", np.array([8.4, 0.7, 0.4]), np.array([8.5, 0.8, 0.5]))
+    other = Instance(6, "cup", 0, "hall", np.array([2.4, 0.0, 0.4]), np.array([2.5, 0.1, 0.5]))
+    on_it = describe(cup, [table, cup, other], rng)
+    assert on_it is not None and Predicate("on", "table") in on_it.predicates
+
+
+def test_hidden_objects_are_no_goals(tmp_path: Path) -> None:
+    safe = [thing("safe", (7.0, 1.8, 0.05), (8.4, 2.6, 0.7), "blue", 1),
+            thing("crate", (6.9, 1.7, 0), (8.5, 2.7, 0.8), "red", 1)]  # the safe is inside the crate
+    sim = EmbeddedSimulator()
+    sim.load(write_two_rooms(tmp_path, safe))
+    finder = GoalFinder(sim, 0, GoalConfig(), 0)
+    assert finder.viewpoints(sim.scene.of_category("safe")[0].id) is None
+    assert finder.photo(sim.scene.of_category("safe")[0].id) is None
+    assert finder.viewpoints(sim.scene.of_category("crate")[0].id) is not None
+    assert {i.category for i in finder.candidates()} == {"safe", "crate"}
+
+
+# -- broken files ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def split(data: Path, tmp_path: Path) -> Path:
+    """A copy of the split's files, to be broken; scenes are not copied."""
+    shutil.copytree(data / "episodes", tmp_path / "episodes")
+    (tmp_path / "scenes").symlink_to(data / "scenes")
+    return tmp_path
+
+
+def header(root: Path) -> Path:
+    return root / "episodes" / "rooms" / "rooms.json.gz"
+
+
+def content(root: Path) -> Path:
+    return next((root / "episodes" / "rooms" / "content").iterdir())
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    value = read_json(path)
+    change(value)
+    path.write_bytes(gzip_json_bytes(value))
+
+
+@pytest.mark.parametrize("which", [header, content])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda b: b"", "not a gzipped JSON"),
+        (lambda b: b"{}", "not a gzipped JSON"),
+        (lambda b: b[:-20], "not a gzipped JSON"),
+        (lambda b: b[:60] + bytes(40) + b[100:], "not a gzipped JSON"),
+        (lambda b: gzip_json_bytes([1]), "expected a JSON object"),
+        (lambda b: gzip_json_bytes({"format": "hm3dm3-episodes", "version": 2}), "version 2 of"),
+        (lambda b: gzip_json_bytes({"format": "goat", "version": 1}), "'goat'"),
+        (lambda b: gzip_json_bytes({"episodes": []}), "version None"),
+        (None, "no such file"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    split: Path, which: Callable, damage: Callable | None, message: str
+) -> None:
+    path = which(split)
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(EpisodeError, match=message) as error:
+        load_split(split, "rooms")
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_nan_is_no_number(split: Path) -> None:
+    import gzip
+
+    path = content(split)
+    path.write_bytes(
+        gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"makespan":', b'"makespan":NaN,"x":'))
+    )
+    with pytest.raises(EpisodeError, match="NaN"):
+        load_split(split, "rooms")
+
+
+def goal(modality: str) -> Callable[[dict[str, Any]], tuple[int, int, dict[str, Any]]]:
+    def find(value: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        return next(
+            (e, j, g)
+            for e, episode in enumerate(value["episodes"])
+            for j, g in enumerate(episode["goals"])
+            if g["modality"] == modality
+        )
+
+    return find
+
+
+BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "missing field": (lambda e: e.pop("makespan"), "makespan"),
+    "wrong type": (lambda e: e.update(floor_height="low"), "floor_height"),
+    "makespan of 0": (lambda e: e.update(makespan=0), "makespan"),
+    "no starts": (lambda e: e.update(starts=[]), "starts"),
+    "no goals": (lambda e: e.update(goals=[]), "goals"),
+    "start of two numbers": (lambda e: e["starts"][1].update(position=[1, 2]), "starts.1.position"),
+    "rotation of three": (lambda e: e["starts"][0].update(rotation=[0, 0, 1]), "starts.0.rotation"),
+    "rotation too long": (
+        lambda e: e["starts"][0].update(rotation=[0, 0.5, 0, 1]),
+        "starts.0.rotation: .*unit length",
+    ),
+    "rotation rolled": (
+        lambda e: e["starts"][1].update(rotation=[0, 0, 0.6, 0.8]),
+        "starts.1.rotation: .*rolls",
+    ),
+    "rotation wxyz": (
+        lambda e: e["starts"][1].update(rotation=[0.8, 0, 0.6, 0]),
+        r"starts.1.rotation: .*\[w, x, y, z\]",
+    ),
+    "unknown modality": (lambda e: e["goals"][0].update(modality="AUDIO"), "goals.0.modality"),
+    "empty category": (lambda e: e["goals"][1].update(category=""), "goals.1.category"),
+    "nothing acceptable": (lambda e: e["goals"][0].update(acceptable=[]), "goals.0.acceptable"),
+    "dangling acceptable": (
+        lambda e: e["goals"][2]["acceptable"].append(9999),
+        "goals.2.acceptable: object 9999",
+    ),
+    "dangling object_id": (lambda e: e["goals"][1].update(object_id=9999), "goals.1.*object 9999"),
+    "predicate of one word": (lambda e: e["goals"][0].update(predicates=[["colour"]]), "goals.0.predicates"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_episodes(split: Path, name: str) -> None:
+    change, field = BROKEN[name]
+    edit(content(split), lambda value: change(value["episodes"][4]))
+    with pytest.raises(EpisodeError, match=field) as error:
+        load_split(split, "rooms")
+    assert str(error.value).startswith(f"{content(split)}: episode rooms-00004: ")
+
+
+def test_image_goals_need_their_camera(split: Path) -> None:
+    before = content(split).read_bytes()
+    good = copy.deepcopy(goal("IIN")(read_json(content(split)))[2]["image"])
+    for modality, change, message in (
+        ("IIN", lambda g: g.pop("image"), "an IIN goal needs a camera"),
+        ("IIN", lambda g: g.update(image=None), "an IIN goal needs a camera"),
+        ("ON", lambda g: g.update(image=good), "only an IIN goal has one"),
+        ("IIN", lambda g: g["image"].update(hfov_deg=180), "hfov_deg|image"),
+        ("IIN", lambda g: g["image"].pop("position"), "image"),
+        ("IIN", lambda g: g["image"].update(rotation=[0, 0, 0.6, 0.8]), "image.rotation: .*rolls"),
+    ):
+        content(split).write_bytes(before)
+        value = read_json(content(split))
+        episode, j, mine = goal(modality)(value)
+        change(mine)
+        content(split).write_bytes(gzip_json_bytes(value))
+        with pytest.raises(EpisodeError, match=message) as error:
+            load_split(split, "rooms")
+        assert f"episode {value['episodes'][episode]['episode_id']}: goals.{j}" in str(error.value)
+
+
+def test_broken_objects(split: Path) -> None:
+    before = read_json(content(split))
+    key = next(iter(before["objects"]))
+    for change, message in (
+        (lambda o: o.pop("viewpoints"), "needs category, position and viewpoints"),
+        (lambda o: o.update(viewpoints=[]), "viewpoints"),
+        (lambda o: o.update(viewpoints=[[1, 2]]), "viewpoints"),
+        (lambda o: o.update(viewpoints=[[1, 2, "x"]]), "viewpoints"),
+        (lambda o: o.update(position=[1, 2]), "viewpoints"),
+    ):
+        value = copy.deepcopy(before)
+        change(value["objects"][key])
+        content(split).write_bytes(gzip_json_bytes(value))
+        with pytest.raises(EpisodeError, match=message) as error:
+            load_split(split, "rooms")
+        assert f"{content(split)}: objects.{key}" in str(error.value)
+    value = {**before, "objects": {**before["objects"], "sofa": before["objects"][key]}}
+    content(split).write_bytes(gzip_json_bytes(value))
+    with pytest.raises(EpisodeError, match="objects: .*sofa"):
+        load_split(split, "rooms")
+
+
+def test_duplicate_ids(split: Path) -> None:
+    edit(content(split), lambda value: value["episodes"][2].update(episode_id="rooms-00001"))
+    with pytest.raises(EpisodeError, match="episode rooms-00001: episode_id: appears twice"):
+        load_split(split, "rooms")
+
+
+def test_missing_and_swapped_scenes(split: Path) -> None:
+    edit(header(split), lambda value: value.update(scenes_root="elsewhere"))
+    with pytest.raises(EpisodeError, match="scene: no folder .*elsewhere"):
+        load_split(split, "rooms")
+    edit(header(split), lambda value: value.update(scenes_root="rooms", scenes=["t9-other"]))
+    with pytest.raises(EpisodeError, match="t9-other.json.gz: no such file"):
+        load_split(split, "rooms")
+    content(split).rename(content(split).parent / "t9-other.json.gz")
+    with pytest.raises(EpisodeError, match="is listed|listed for 't9-other'"):
+        load_split(split, "rooms")
+    edit(header(split), lambda value: value.pop("scenes"))
+    with pytest.raises(EpisodeError, match="scenes"):
+        load_split(split, "rooms")
+
+
+def test_only_some_scenes(data: Path, rooms_scene: Path) -> None:
+    assert load_split(data, "rooms", set()) == []
+    assert len(load_split(data, "rooms", {rooms_scene.name})) == 9
+
+
+def test_unknown_fields_are_kept_out_of_the_way(split: Path) -> None:
+    edit(content(split), lambda value: value["episodes"][0].update(comment="hello"))
+    assert len(load_split(split, "rooms")) == 9
+
+
+# -- generating --------------------------------------------------------------------------------------------
+
+FAST = GoalConfig(pixels=32, photo_cameras=2)
+
+
+def config(root: Path, workers: int = 1, **changes: Any) -> GenerateConfig:
+    return GenerateConfig(
+        split="pair",
+        scenes="pair",
+        data=str(root),
+        houses=2,
+        episodes=4,
+        workers=workers,
+        goals=FAST,
+        **changes,
+    )
+
+
+def pair(root: Path) -> Path:
+    """Two scenes under scenes/pair."""
+    write_two_rooms(root / "scenes" / "pair")
+    write_two_rooms(root / "scenes" / "pair", [o for o in FURNITURE if o.category != "cabinet"], 0.8)
+    return root
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    folder = root / "episodes" / "pair"
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The split's bytes, made in one go with one worker."""
+    root = pair(tmp_path_factory.mktemp("one"))
+    generate(config(root))
+    return everything(root)
+
+
+def test_same_bytes_with_two_workers(tmp_path: Path, expected: dict[str, bytes]) -> None:
+    generate(config(pair(tmp_path), workers=2))
+    assert everything(tmp_path) == expected and len(expected) == 3
+
+
+def test_another_seed_gives_other_episodes(tmp_path: Path, expected: dict[str, bytes]) -> None:
+    generate(config(pair(tmp_path), seed=7))
+    assert everything(tmp_path).keys() == expected.keys() and everything(tmp_path) != expected
+
+
+def test_it_goes_on_where_it_was_stopped(
+    tmp_path: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pair(tmp_path) / "episodes" / "pair"
+    names = sorted(name for name in expected if name.startswith("content"))
+    for name, data in expected.items():  # one scene done, the other half written, no header
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.startswith("content"):
+            (folder / name).write_bytes(data if name == names[0] else data[: len(data) // 2])
+    jobs, real = [], generation._scene_job
+    monkeypatch.setattr(generation, "_scene_job", lambda *job: (jobs.append(job), real(*job)))
+    generate(config(tmp_path))
+    assert everything(tmp_path) == expected and len(jobs) == 1
+    generate(config(tmp_path))
+    assert len(jobs) == 1  # all there: nothing to do
+
+
+def test_killed_and_run_again(tmp_path: Path, expected: dict[str, bytes]) -> None:
+    pair(tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from tests.test_episodes import config, generate; "
+        "generate(config(Path(sys.argv[1])))"
+    )
+    root = Path(__file__).parents[1]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    made = tmp_path / "episodes" / "pair" / "content"
+    deadline = time.monotonic() + 120
+    while not list(made.glob("*.json.gz")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = sorted(path.name for path in made.glob("*.json.gz"))
+    assert done and "pair.json.gz" not in everything(tmp_path)
+    first = (made / done[0]).stat().st_mtime_ns
+    generate(config(tmp_path))
+    assert {k: v for k, v in everything(tmp_path).items() if not k.endswith(".tmp")} == expected
+    assert (made / done[0]).stat().st_mtime_ns == first  # what was finished was kept
+
+
+def test_other_settings_are_made_again(tmp_path: Path, expected: dict[str, bytes]) -> None:
+    folder = pair(tmp_path) / "episodes" / "pair"
+    for name, data in expected.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    generate(config(tmp_path, sampling=SamplingConfig(agents=(2,))))
+    assert {len(e.starts) for e in load_split(tmp_path, "pair")} == {2}
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no default size; give houses"):
+        generate(GenerateConfig(split="new", scenes="pair", data=str(tmp_path)))
+    with pytest.raises(SceneError, match="no such folder of scenes"):
+        generate(config(tmp_path))
+    write_two_rooms(tmp_path / "scenes" / "pair", None)  # nothing to look for
+    with pytest.raises(ValueError, match="no scene gave an episode; first reasons: .*goal"):
+        generate(config(tmp_path, sampling=SamplingConfig(tries=2)))
