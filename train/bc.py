@@ -1,0 +1,36 @@
+"""Behaviour cloning: fit the assigner to the oracle's labels of a data set.
+
+    python -m train.bc dataset=out/samples out=out/bc.pt
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hm3dm3_env.cli import command
+from train.trainer import TrainConfig, fit, load_rows
+
+
+@dataclass(frozen=True)
+class BcConfig:
+    """What to train on, and where to put the weights."""
+
+    dataset: str = "out/samples"
+    out: str = "out/bc.pt"
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+
+def clone(config: BcConfig) -> Path:
+    """Train and return the checkpoint's path."""
+    rows = load_rows(config.dataset)
+    print(f"behaviour cloning on {len(rows)} samples of {config.dataset}")
+    path = fit(rows, Path(config.out), config.train, {"stage": "bc"})
+    print(f"checkpoint: {path}   curves: {path.parent / (path.stem + '-log')}/curves.png")
+    return path
+
+
+main = command(BcConfig, "bc", clone)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Supervised training of the assigner: plain torch, resumable after every epoch, the same bytes for the same seed."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from higa.checkpoint import pick_device, save
+from higa.features import Decision
+from higa.network import Assigner, AssignerConfig, collate, loss_and_accuracy
+from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from train.shards import read_shard, shard_files
+from train.tracking import Tracker
+
+Row = tuple[Decision, np.ndarray, str]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How the assigner is trained (ours)."""
+
+    epochs: int = 30
+    batch: int = 64
+    lr: float = 1e-3
+    """Peak of a one-cycle schedule (AdamW)."""
+    weight_decay: float = 0.02
+    held_out: float = 0.15
+    """Share of scenes whose samples are never trained on; the epoch that is best there is kept."""
+    seed: int = 0
+    device: str = "auto"
+    threads: int = 2
+    """CPU threads of torch; the result does not depend on it only up to rounding, so it is part of a run's settings."""
+    tracking: str = "offline"
+    """wandb: offline, online or off."""
+    network: AssignerConfig = field(default_factory=AssignerConfig)
+
+
+def load_rows(folder: Path | str, last_round: int = 0) -> list[Row]:
+    """All samples of a data set up to a DAgger round, in order of rounds and shards."""
+    files = [path for path in shard_files(folder) if int(path.parent.name.removeprefix("round=")) <= last_round]
+    return [row for path in files for row in read_shard(path)]
+
+
+def split_rows(rows: list[Row], share: float) -> tuple[list[Row], list[Row]]:
+    """Training and held-out rows: every n-th scene is held out (none, if there are fewer than four scenes)."""
+    scenes = sorted({scene for _, _, scene in rows})
+    step = max(int(round(1 / share)), 2) if share > 0 else 0
+    held = set(scenes[::step]) if step and len(scenes) >= 4 else set()
+    return [r for r in rows if r[2] not in held], [r for r in rows if r[2] in held]
+
+
+def fit(rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], start: Assigner | None = None) -> Path:
+    """Train and write `out`; an interrupted run with the same settings and rows goes on where it stopped.
+
+    Args:
+        start: weights to begin with (default: fresh ones).
+
+    Raises:
+        ValueError: no rows with a label.
+    """
+    rows = [row for row in rows if (row[1] >= 0).any()]
+    if not rows:
+        raise ValueError("no labelled samples to train on")
+    train, held = split_rows(rows, config.held_out)
+    torch.set_num_threads(config.threads)
+    torch.manual_seed(config.seed)
+    device = pick_device(config.device)
+    model = Assigner(config.network)
+    if start is not None:
+        model.load_state_dict(start.state_dict())
+    model.to(device)
+    steps = -(-len(train) // config.batch)
+    optimizer = torch.optim.AdamW(model.parameters(), config.lr, weight_decay=config.weight_decay)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, config.lr, total_steps=max(config.epochs * steps, 1), pct_start=0.2)
+    key = sha256(json_bytes([asdict(config), about, len(rows), _digest(rows), start is not None and _weights_digest(start)]))
+    tracker = Tracker(out.parent / f"{out.stem}-log", out.stem, config.tracking, {**asdict(config), **about})
+    state = _Resume(out.parent / f"{out.stem}-log" / "last.pt", key)
+    first, best = state.load(model, optimizer, schedule, tracker)
+    bar = tqdm(range(first, config.epochs), desc=f"train {out.stem}", unit="epoch", initial=first, total=config.epochs)
+    for epoch in bar:
+        order = np.random.default_rng([config.seed, epoch]).permutation(len(train))
+        model.train()
+        totals = np.zeros(2)
+        for i in range(steps):
+            batch = [train[j] for j in order[i * config.batch : (i + 1) * config.batch]]
+            data = collate([b[0] for b in batch], [b[1] for b in batch]).to(device)
+            loss, accuracy = loss_and_accuracy(model(data), data)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            totals += np.array([loss.item(), accuracy.item()]) * len(batch) / len(train)
+        row: dict[str, Any] = {"epoch": epoch + 1, "train_loss": float(totals[0]), "train_accuracy": float(totals[1])}
+        row |= evaluate(model, held, config.batch, device) if held else {}
+        tracker.log(row)
+        score = row.get("held_out_loss", row["train_loss"])
+        if best is None or score < best[0]:
+            best = (score, {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}, row)
+        state.save(epoch + 1, model, optimizer, schedule, best, tracker.rows)
+        bar.set_postfix({k.replace("held_out", "val"): f"{v:.3f}" for k, v in row.items() if k != "epoch"})
+    assert best is not None
+    model.load_state_dict(best[1])
+    save(out, model, {**about, "train": asdict(config), "rows": len(train), "held_out_rows": len(held), "best": best[2]})
+    tracker.close()
+    return out
+
+
+def evaluate(model: Assigner, rows: list[Row], batch: int, device: torch.device) -> dict[str, float]:
+    """Loss and accuracy on held-out rows."""
+    model.eval()
+    totals = np.zeros(2)
+    with torch.inference_mode():
+        for i in range(0, len(rows), batch):
+            part = rows[i : i + batch]
+            data = collate([r[0] for r in part], [r[1] for r in part]).to(device)
+            loss, accuracy = loss_and_accuracy(model(data), data)
+            totals += np.array([loss.item(), accuracy.item()]) * len(part) / len(rows)
+    return {"held_out_loss": float(totals[0]), "held_out_accuracy": float(totals[1])}
+
+
+def _digest(rows: list[Row]) -> str:
+    return sha256(b"".join(d.pairs.tobytes() + label.tobytes() for d, label, _ in rows))
+
+
+def _weights_digest(model: Assigner) -> str:
+    return sha256(b"".join(value.detach().cpu().numpy().tobytes() for value in model.state_dict().values()))
+
+
+class _Resume:
+    """The state after the last finished epoch, usable only by a run with the same key."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        self.path, self.key = path, key
+
+    def load(self, model, optimizer, schedule, tracker: Tracker) -> tuple[int, Any]:
+        if not self.path.exists():
+            tracker.keep([])
+            return 0, None
+        try:
+            value = torch.load(self.path, map_location="cpu", weights_only=True)
+        except Exception:  # a damaged file is as good as none
+            value = {}
+        if value.get("key") != self.key:
+            tracker.keep([])
+            return 0, None
+        model.load_state_dict(value["model"])
+        optimizer.load_state_dict(value["optimizer"])
+        schedule.load_state_dict(value["schedule"])
+        tracker.keep(json.loads(value["rows"]))
+        return value["epoch"], (value["best_score"], value["best_weights"], json.loads(value["best_row"]))
+
+    def save(self, epoch: int, model, optimizer, schedule, best, rows) -> None:
+        buffer = io.BytesIO()
+        torch.save({"key": self.key, "epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                    "schedule": schedule.state_dict(), "best_score": best[0], "best_weights": best[1],
+                    "best_row": json.dumps(best[2]), "rows": json.dumps(rows)}, buffer)
+        write_atomic(self.path, buffer.getvalue())
