@@ -85,8 +85,8 @@ def from_quaternion(rotation: list[float]) -> tuple[float, float]:
     right = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)])
     upright = 1 - 2 * (x * x + z * z)  # a [w, x, y, z] heading read as [x, y, z, w] comes out upside down
     if abs(right[1]) > 0.02 or upright < -0.02:
-        raise ValueError(f"rotation {rotation!r} rolls the camera or turns it over; only heading and pitch are "
-                         "allowed (is it [w, x, y, z] by mistake?)")
+        raise ValueError(f"rotation {rotation!r} rolls the camera or turns it over; only heading and pitch "
+                         "are allowed (is it [w, x, y, z] by mistake?)")
     heading = atan2(-right[2], right[0])
     return heading, atan2(look[1], hypot(look[0], look[2]))
 
