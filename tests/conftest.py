@@ -13,11 +13,17 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env  # noqa: E402
 from hm3dm3_env.episodes.generate import GenerateConfig, generate  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
 from tests.rooms import write_two_rooms  # noqa: E402
+
+settings.register_profile(
+    "tests", deadline=None, derandomize=True
+)  # the same on a busy machine and a fast one
+settings.load_profile("tests")
 
 SMALL = {"width": 36, "height": 64}
 """Camera for tests in which pictures only have to be there."""

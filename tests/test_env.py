@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from math import hypot
@@ -51,6 +54,11 @@ def play(
         }
         log.append([*flat(env.step(actions)), env.state().tobytes()])
     return log
+
+
+def digest(env: HM3DM3ParallelEnv) -> str:
+    """Of 60 steps."""
+    return hashlib.sha256(b"".join(part for step in play(env, 11, steps=60) for part in step)).hexdigest()
 
 
 # -- PettingZoo's own tests --------------------------------------------------------------------------------
@@ -219,6 +227,17 @@ def test_whole_episodes_are_the_same_bytes(make_env: Make) -> None:
     assert first == second
     assert play(a, 3) == first[0]
     assert first[0] != first[1]
+
+
+def test_same_bytes_in_another_process(make_env: Make, data: Path) -> None:
+    code = (
+        "import sys, tests.test_env as t; "
+        "print(t.digest(t.parallel_env(split='rooms', data=sys.argv[1], camera=t.SMALL)))"
+    )
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "-c", code, str(data)]
+    printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert printed.split()[-1] == digest(make_env())
 
 
 def test_global_random_state_is_not_touched(make_env: Make) -> None:

@@ -159,6 +159,25 @@ def test_one_floor_at_zero(empty: EmbeddedSimulator) -> None:
     assert empty.navigator.floor_of(np.array([2, 1.0, -2])) == -1
 
 
+def test_two_floors(build: Callable[..., EmbeddedSimulator]) -> None:
+    upper = [thing("ceiling", (0, 0, 5.4), (10.1, 4, 5.5)), thing("sofa", (1, 1, 2.7), (3, 2, 3.5))]
+    navigator = build(upper).navigator  # the lower ceiling, 2.6 to 2.7, is the upper floor
+    assert navigator.floors == pytest.approx([0.0, 2.7], abs=1e-6)
+    low, high = np.array([2.0, 0, -1.5]), np.array([8.0, 2.7, -1.5])
+    assert (navigator.floor_of(low), navigator.floor_of(high)) == (0, 1)
+    assert navigator.is_navigable(low) and not navigator.is_navigable(
+        low + (0, 2.7, 0)
+    )  # the sofa is upstairs
+    assert np.isinf(navigator.distance(low[None], high[None])).all()
+    assert navigator.random_point(np.random.default_rng(0), 1)[1] == pytest.approx(2.7)
+    walked = navigator.step(Pose(8.0, 2.7, -1.5, EAST), "move_forward")
+    assert (walked.x, walked.y) == pytest.approx((8.25, 2.7))
+
+
+def test_a_roof_is_no_floor(empty: EmbeddedSimulator) -> None:
+    assert len(empty.navigator.floors) == 1  # the top of the ceiling could be stood on, but nothing covers it
+
+
 def test_the_body_keeps_its_radius_from_walls(empty: EmbeddedSimulator) -> None:
     at = empty.navigator.is_navigable
     assert at(np.array([2.5, 0, -2])) and at(np.array([0.25, 0, -2])) and at(np.array([4.75, 0, -2]))
