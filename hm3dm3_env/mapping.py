@@ -178,14 +178,16 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
 def _crop(cells, origin, cell, x, z, heading, size, out):
     n, count, parts = out.shape[0], cells.shape[0], int(np.ceil(size / cell))
     sh, ch = np.sin(heading), np.cos(heading)
+    state = np.zeros((n, n), np.uint8)  # the largest in each pixel: one sample would lose walls a cell thick
+    step, middle = size / parts / cell, n * parts / 2 - 0.5
+    row0, column0 = (z - origin[1]) / cell, (x - origin[0]) / cell
+    for i in range(n * parts):
+        ahead = (middle - i) * step
+        for j in range(n * parts):
+            right = (j - middle) * step
+            r, c = row0 - ch * ahead - sh * right, column0 - sh * ahead + ch * right
+            if 0 <= r < count and 0 <= c < count:
+                state[i // parts, j // parts] = max(state[i // parts, j // parts], cells[int(r), int(c)])
     for i in range(n):
         for j in range(n):
-            state = 0  # the largest in the pixel: one sample would lose walls that are a cell thick
-            for k in range(parts * parts):
-                ahead = (n / 2 - i - (k // parts + 0.5) / parts) * size
-                right = (j + (k % parts + 0.5) / parts - n / 2) * size
-                px, pz = x - sh * ahead + ch * right, z - ch * ahead - sh * right
-                row, column = int(np.floor((pz - origin[1]) / cell)), int(np.floor((px - origin[0]) / cell))
-                if 0 <= row < count and 0 <= column < count:
-                    state = max(state, cells[row, column])
-            out[i, j, 2 if state == 0 else state - 1] = 255
+            out[i, j, 2 if state[i, j] == 0 else state[i, j] - 1] = 255
