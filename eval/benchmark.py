@@ -1,0 +1,217 @@
+"""Evaluate methods on a split: parallel, resumable, one EpisodeRecord an episode, a table with 95% intervals.
+
+    python -m eval.benchmark method=frontier split=val limit=48 out=out/eval
+    python -m eval.benchmark 'method=[random,frontier,higa_rule,oracle]' split=val
+    python -m eval.benchmark 'method=[mine]' 'variants={mine: {policy: higa, checkpoint: out/dagger.pt}}'
+
+A method is a policy's name, or the name of a variant: a policy with a config of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from eval.table import table
+from hm3dm3_env.cli import command
+from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv, data_root
+from hm3dm3_env.episodes.schema import Episode, load_split
+from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from hm3dm3_env.mapping import MapConfig
+from hm3dm3_env.metrics import summarise
+from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
+from hm3dm3_env.sim.base import Body, Camera
+from hm3dm3_env.task import TaskConfig
+from policies.base import make_policy, policy_class
+from policies.rollout import SMALL, EyesConfig, make_env, make_eyes, play
+
+
+@dataclass
+class BenchmarkConfig:
+    """What to evaluate. Camera: the benchmark's field of view at 72 x 128 by default, which simulated recognition
+    does not mind; give camera.width=360 camera.height=640 for full frames."""
+
+    method: Any = "frontier"
+    """A name, or a list of names."""
+    variants: Any = None
+    """Extra methods: {name: {policy: <policy>, <config of the policy>...}}."""
+    split: str = "val"
+    limit: int | None = None
+    """Only the first n episodes."""
+    seed: int = 0
+    out: str = "out/eval"
+    data: str = "data"
+    workers: int = 2
+    pictures: int = 2
+    """Top-down pictures of this many episodes a method."""
+    videos: int = 0
+    """Videos of this many episodes of the last method that is not privileged."""
+    camera: Camera = field(default_factory=lambda: SMALL)
+    body: Body = field(default_factory=Body)
+    task: TaskConfig = field(default_factory=TaskConfig)
+    map: MapConfig = field(default_factory=MapConfig)
+    eyes: EyesConfig = field(default_factory=EyesConfig)
+
+
+def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
+    """Run what is missing, write summary.json, table.txt and pictures, and return the summary.
+
+    Raises:
+        ValueError: unknown methods, missing data, or records of other settings in `out`.
+    """
+    methods = [config.method] if isinstance(config.method, str) else [str(name) for name in config.method]
+    if not methods or len(set(methods)) < len(methods):
+        raise ValueError(f"method: give one name or a list of different names, not {config.method!r}")
+    specs = {name: _spec(config, name) for name in methods}
+    episodes = load_split(data_root(config.data), config.split)[: config.limit]
+    if not episodes:
+        raise ValueError(f"split {config.split!r}: no episodes (limit={config.limit})")
+    out = Path(config.out)
+    for name, spec in specs.items():
+        _claim(out / "records" / name, _settings(config, name, spec))
+    _run(config, specs, episodes, out)
+    records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in methods}
+    summary = {name: {**summarise(records[name]), "split": config.split, "seed": config.seed} for name in methods}
+    write_atomic(out / "summary.json", json_bytes(summary, 1))
+    text = table(summary, "python -m eval.benchmark " + " ".join(_quoted(a) for a in sys.argv[1:]))
+    write_atomic(out / "table.txt", text.encode())
+    print(text)
+    _draw(config, records, out)
+    return summary
+
+
+def _quoted(argument: str) -> str:
+    return f"'{argument}'" if set(argument) & set(" {}[]*") else argument
+
+
+def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
+    """{"policy": ..., "config": {...}} of a method."""
+    variants = config.variants or {}
+    if name not in variants:
+        policy_class(name)
+        return {"policy": name, "config": {}}
+    value = dict(variants[name])
+    if "policy" not in value:
+        raise ValueError(f"variants.{name}: needs policy=<name>")
+    policy = value.pop("policy")
+    policy_class(policy)
+    return {"policy": policy, "config": value}
+
+
+def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """What decides a method's records; weights by their content."""
+    weights = spec["config"].get("checkpoint")
+    digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
+    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "eyes")}
+    return {"method": name, "policy": spec["policy"], "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
+            "checkpoint": digest, "split": config.split, "seed": config.seed, **rest}
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    path = folder / "settings.json"
+    data = json_bytes(settings, 1)
+    if path.exists() and path.read_bytes() != data:
+        raise ValueError(f"{path}: the records there were made with other settings; use another out=, or delete {folder}")
+    write_atomic(path, data)
+
+
+def _path(out: Path, method: str, episode: str) -> Path:
+    return out / "records" / method / f"{episode}.json"
+
+
+def _done(path: Path) -> bool:
+    try:
+        load_record(path)
+    except RecordError:
+        return False
+    return True
+
+
+def _run(config: BenchmarkConfig, specs: dict[str, dict[str, Any]], episodes: list[Episode], out: Path) -> None:
+    """Play everything that has no record yet; a scene's episodes and methods run next to each other."""
+    jobs = [(e.scene.name, e.id, name) for name in specs for e in episodes]
+    todo = sorted(job for job in jobs if not _done(_path(out, job[2], job[1])))
+    bar = tqdm(total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05)
+    if todo and config.workers > 1:
+        with ProcessPoolExecutor(min(config.workers, len(todo)), mp_context=get_context("spawn")) as pool:
+            futures = [pool.submit(_play, config, specs[name], name, episode) for _, episode, name in todo]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+                    bar.update()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    else:
+        for _, episode, name in todo:
+            _play(config, specs[name], name, episode)
+            bar.update()
+    bar.close()
+
+
+_worker: dict[str, Any] = {}
+
+
+def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str) -> None:
+    """Play one episode and save its record; environment, eyes and policies are kept in the worker."""
+    key = repr((config.split, config.data, config.camera, config.body, config.task, config.map, config.eyes))
+    if _worker.get("key") != key:
+        _one_thread()
+        eyes = make_eyes(config.eyes)
+        env = make_env(EnvConfig(split=config.split, data=config.data, camera=config.camera, body=config.body, task=config.task,
+                                 map=config.map), *eyes)
+        _worker.update(key=key, eyes=eyes, env=env, episodes={e.id: e for e in env.episodes}, policies={})
+    env: HM3DM3ParallelEnv = _worker["env"]
+    if name not in _worker["policies"]:
+        _worker["policies"][name] = make_policy(spec["policy"], spec["config"])
+    record: EpisodeRecord = play(env, _worker["policies"][name], _worker["episodes"][episode], _worker["eyes"], name, config.seed)
+    record.save(_path(Path(config.out), name, episode))
+
+
+def _one_thread() -> None:
+    """A process an episode is the parallelism; torch must not start threads beside it."""
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+def _draw(config: BenchmarkConfig, records: dict[str, list[EpisodeRecord]], out: Path) -> None:
+    """Pictures of the first episodes of every method, and videos of the last method that is not privileged."""
+    if not config.pictures and not config.videos:
+        return
+    from PIL import Image
+
+    from hm3dm3_env.render.replay import topdown, video
+
+    data = str(data_root(config.data))
+    for name, mine in records.items():
+        for record in mine[: config.pictures]:
+            path = out / "pictures" / f"{name}-{record.episode}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(topdown(record, data)).save(path)
+    candidates = [name for name, mine in records.items() if not mine[0].privileged] or list(records)
+    for record in _worth_watching(records[candidates[-1]])[: config.videos]:
+        path = out / "videos" / f"{candidates[-1]}-{record.episode}.mp4"
+        video(record, data, path)
+        print(f"video: {path}")
+    if config.pictures:
+        print(f"pictures: {out / 'pictures'}")
+
+
+def _worth_watching(records: list[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Most goals found first, then the shorter ones."""
+    return sorted(records, key=lambda r: (-sum(r.found()), r.steps, r.episode))
+
+
+main = command(BenchmarkConfig, "benchmark", evaluate)
+
+if __name__ == "__main__":
+    main()
