@@ -20,9 +20,9 @@ from tqdm import tqdm
 
 from eval.table import table
 from hm3dm3_env.cli import command
-from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv, data_root
+from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode, load_split
-from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.mapping import MapConfig
 from hm3dm3_env.metrics import summarise
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +16,7 @@ from hm3dm3_env.cli import build
 from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.goals import photo_camera
 from hm3dm3_env.episodes.schema import Episode, load_split
+from hm3dm3_env.files import data_root
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.mapping import MapConfig, SharedMap
 from hm3dm3_env.observe import FAR, ObservationConfig, goal_arrays, observation_space, observe, pose_vector
@@ -434,11 +434,6 @@ class HM3DM3ParallelEnv(ParallelEnv):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_sim": None, "_frames": []}
-
-
-def data_root(data: str) -> Path:
-    """The data folder: `data`, unless it is the default and HM3DM3_DATA names another."""
-    return Path(os.environ.get("HM3DM3_DATA", data) if data == "data" else data)
 
 
 @cache

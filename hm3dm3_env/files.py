@@ -1,4 +1,4 @@
-"""Small file helpers: atomic writes and hashes, so that a killed run never leaves half a file."""
+"""Small file helpers: atomic writes, so that a killed run never leaves half a file; hashes; where data lies."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def gzip_json_bytes(value: Any) -> bytes:
 def sha256(data: bytes) -> str:
     """Hex SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()
+
+
+def data_root(data: str) -> Path:
+    """The data folder: `data`, unless it is the default and HM3DM3_DATA names another."""
+    return Path(os.environ.get("HM3DM3_DATA", data) if data == "data" else data)

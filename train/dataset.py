@@ -20,9 +20,9 @@ from tqdm import tqdm
 from higa.features import FeatureConfig
 from higa.policy import HigaConfig
 from hm3dm3_env.cli import command
-from hm3dm3_env.env import EnvConfig, data_root
+from hm3dm3_env.env import EnvConfig
 from hm3dm3_env.episodes.schema import load_split
-from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from policies.rollout import SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig

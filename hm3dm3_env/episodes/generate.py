@@ -23,7 +23,7 @@ from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.goals import GoalConfig
 from hm3dm3_env.episodes.sampler import EpisodePlan, NoEpisode, SamplingConfig, SceneSampler, plan_split
 from hm3dm3_env.episodes.schema import FORMAT, VERSION, EpisodeError, read_json
-from hm3dm3_env.files import gzip_json_bytes, json_bytes, sha256, write_atomic
+from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, write_atomic
 from hm3dm3_env.scenes.hm3dsem import scene_folders
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
@@ -68,7 +68,7 @@ def generate(config: GenerateConfig) -> Path:
         raise ValueError(f"split {config.split!r} has no default size; give houses=<n> and episodes=<n>")
     seed = config.seed if config.seed is not None else SEEDS.get(config.split, 50)
     root, folders = _scenes(config, houses)
-    folder = Path(config.data) / "episodes" / config.split
+    folder = data_root(config.data) / "episodes" / config.split
     plans = plan_split(seed, episodes, config.sampling)
     settings = {
         "seed": seed,
@@ -93,7 +93,7 @@ def generate(config: GenerateConfig) -> Path:
         "episodes": [],
         "settings": settings,
         "scenes": [scene.name for scene in folders],
-        "scenes_root": str(root.relative_to(Path(config.data) / "scenes")),
+        "scenes_root": str(root.relative_to(data_root(config.data) / "scenes")),
         "dropped": dropped,
     }
     path = folder / f"{config.split}.json.gz"
@@ -105,7 +105,7 @@ def generate(config: GenerateConfig) -> Path:
 
 
 def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
-    base = Path(config.data) / "scenes"
+    base = data_root(config.data) / "scenes"
     if config.scenes == "procedural":
         from hm3dm3_env.scenes.procedural import build_split
 
