@@ -21,8 +21,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from hm3dm3_env.cli import command
-from hm3dm3_env.env import data_root
-from hm3dm3_env.files import write_atomic
+from hm3dm3_env.files import data_root, write_atomic
 from hm3dm3_env.record import EpisodeRecord, load_record
 from hm3dm3_env.render import floorplan
 from hm3dm3_env.render.panels import MapView, draw, known_bounds, verdict
@@ -64,7 +63,7 @@ def topdown(record: EpisodeRecord, data: Path | str) -> np.ndarray:
     return floorplan.still(Replay(record, data))
 
 
-def video(record: EpisodeRecord, data: Path | str, path: Path | str, fps: int = 8, every: int = 1,
+def video(record: EpisodeRecord, data: Path | str, path: Path | str, fps: int = 8, every: int = 2,
           max_frames: int | None = None) -> int:
     """Write an mp4 (H.264, yuv420p) and return its number of frames. See `topdown` for errors.
 
