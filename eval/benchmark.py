@@ -34,8 +34,8 @@ from policies.rollout import SMALL, EyesConfig, make_env, make_eyes, play
 
 @dataclass
 class BenchmarkConfig:
-    """What to evaluate. Camera: the benchmark's field of view at 72 x 128 by default, which simulated recognition
-    does not mind; give camera.width=360 camera.height=640 for full frames."""
+    """What to evaluate. Camera: the benchmark's field of view at 72 x 128 by default, which simulated
+    recognition does not mind; give camera.width=360 camera.height=640 for full frames."""
 
     method: Any = "frontier"
     """A name, or a list of names."""
@@ -77,7 +77,9 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         _claim(out / "records" / name, _settings(config, name, spec))
     _run(config, specs, episodes, out)
     records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in methods}
-    summary = {name: {**summarise(records[name]), "split": config.split, "seed": config.seed} for name in methods}
+    summary = {
+        name: {**summarise(records[name]), "split": config.split, "seed": config.seed} for name in methods
+    }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
     text = table(summary, "python -m eval.benchmark " + " ".join(_quoted(a) for a in sys.argv[1:]))
     write_atomic(out / "table.txt", text.encode())
@@ -109,15 +111,24 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[
     weights = spec["config"].get("checkpoint")
     digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
     rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "eyes")}
-    return {"method": name, "policy": spec["policy"], "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
-            "checkpoint": digest, "split": config.split, "seed": config.seed, **rest}
+    return {
+        "method": name,
+        "policy": spec["policy"],
+        "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
+        "checkpoint": digest,
+        "split": config.split,
+        "seed": config.seed,
+        **rest,
+    }
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / "settings.json"
     data = json_bytes(settings, 1)
     if path.exists() and path.read_bytes() != data:
-        raise ValueError(f"{path}: the records there were made with other settings; use another out=, or delete {folder}")
+        raise ValueError(
+            f"{path}: the records there were made with other settings; use another out=, or delete {folder}"
+        )
     write_atomic(path, data)
 
 
@@ -133,11 +144,15 @@ def _done(path: Path) -> bool:
     return True
 
 
-def _run(config: BenchmarkConfig, specs: dict[str, dict[str, Any]], episodes: list[Episode], out: Path) -> None:
+def _run(
+    config: BenchmarkConfig, specs: dict[str, dict[str, Any]], episodes: list[Episode], out: Path
+) -> None:
     """Play everything that has no record yet; a scene's episodes and methods run next to each other."""
     jobs = [(e.scene.name, e.id, name) for name in specs for e in episodes]
     todo = sorted(job for job in jobs if not _done(_path(out, job[2], job[1])))
-    bar = tqdm(total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05)
+    bar = tqdm(
+        total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05
+    )
     if todo and config.workers > 1:
         with ProcessPoolExecutor(min(config.workers, len(todo)), mp_context=get_context("spawn")) as pool:
             futures = [pool.submit(_play, config, specs[name], name, episode) for _, episode, name in todo]
@@ -164,13 +179,24 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
     if _worker.get("key") != key:
         _one_thread()
         eyes = make_eyes(config.eyes)
-        env = make_env(EnvConfig(split=config.split, data=config.data, camera=config.camera, body=config.body, task=config.task,
-                                 map=config.map), *eyes)
-        _worker.update(key=key, eyes=eyes, env=env, episodes={e.id: e for e in env.episodes}, policies={})
+        made = make_env(
+            EnvConfig(
+                split=config.split,
+                data=config.data,
+                camera=config.camera,
+                body=config.body,
+                task=config.task,
+                map=config.map,
+            ),
+            *eyes,
+        )
+        _worker.update(key=key, eyes=eyes, env=made, episodes={e.id: e for e in made.episodes}, policies={})
     env: HM3DM3ParallelEnv = _worker["env"]
     if name not in _worker["policies"]:
         _worker["policies"][name] = make_policy(spec["policy"], spec["config"])
-    record: EpisodeRecord = play(env, _worker["policies"][name], _worker["episodes"][episode], _worker["eyes"], name, config.seed)
+    record: EpisodeRecord = play(
+        env, _worker["policies"][name], _worker["episodes"][episode], _worker["eyes"], name, config.seed
+    )
     record.save(_path(Path(config.out), name, episode))
 
 
@@ -184,7 +210,8 @@ def _one_thread() -> None:
 
 
 def _draw(config: BenchmarkConfig, records: dict[str, list[EpisodeRecord]], out: Path) -> None:
-    """Pictures of the first episodes of every method, and videos of the last method that is not privileged."""
+    """Pictures of the first episodes of every method, and videos of the last method that is not
+    privileged."""
     if not config.pictures and not config.videos:
         return
     from PIL import Image

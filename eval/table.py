@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-COLUMNS = ("method", "SR", "SPL", "ON", "TN", "IIN", "episode", "makespan", "wrong", "never", "recogniser", "privileged")
+COLUMNS = (
+    "method",
+    "SR",
+    "SPL",
+    "ON",
+    "TN",
+    "IIN",
+    "episode",
+    "makespan",
+    "wrong",
+    "never",
+    "recogniser",
+    "privileged",
+)
 
 
 def percent(value: float | None, ci: list[float] | None = None) -> str:
@@ -19,9 +32,22 @@ def rows(summary: dict[str, Any]) -> list[list[str]]:
     """The table's cells, header first."""
     found = [list(COLUMNS)]
     for name, s in summary.items():
-        found.append([name, percent(s["sr"], s["sr_ci"]), percent(s["spl"], s["spl_ci"]), percent(s["sr_on"]), percent(s["sr_tn"]),
-                      percent(s["sr_iin"]), percent(s["episode_success"]), f"{s['makespan']:.1f} m", str(s["wrong"]), str(s["never"]),
-                      s["recogniser"], "yes" if s["privileged"] else "no"])
+        found.append(
+            [
+                name,
+                percent(s["sr"], s["sr_ci"]),
+                percent(s["spl"], s["spl_ci"]),
+                percent(s["sr_on"]),
+                percent(s["sr_tn"]),
+                percent(s["sr_iin"]),
+                percent(s["episode_success"]),
+                f"{s['makespan']:.1f} m",
+                str(s["wrong"]),
+                str(s["never"]),
+                s["recogniser"],
+                "yes" if s["privileged"] else "no",
+            ]
+        )
     return found
 
 
@@ -31,8 +57,17 @@ def table(summary: dict[str, Any], made_by: str) -> str:
     widths = [max(len(row[i]) for row in cells) for i in range(len(COLUMNS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells]
     first = next(iter(summary.values()))
-    head = (f"split {first['split']}: {first['episodes']} episodes, {first['goals']} goals, {first['scenes']} scenes; seed {first['seed']}; "
-            f"camera {first['camera']}; mean oracle makespan d* {first['oracle_makespan']:.1f} m")
-    foot = ("SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; makespan: longest path of the team. "
-            "Simulated recognition reads the scene's truth through a noise model: its rows compare coordination, not perception.")
-    return "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"]) + "\n"
+    head = (
+        f"split {first['split']}: {first['episodes']} episodes, {first['goals']} goals, "
+        f"{first['scenes']} scenes; seed {first['seed']}; camera {first['camera']}; "
+        f"mean oracle makespan d* {first['oracle_makespan']:.1f} m"
+    )
+    foot = (
+        "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; makespan: "
+        "longest path of the team. Simulated recognition reads the scene's truth through a noise model: its rows "
+        "compare coordination, not perception."
+    )
+    return (
+        "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"])
+        + "\n"
+    )

@@ -41,7 +41,7 @@ DECODERS = {"hungarian": hungarian, "greedy": greedy}
 
 
 def rule_scores(inputs: Decision) -> np.ndarray:
-    """(K, M) scores of the hand-designed rule: minus the metres to an accepted candidate (less 10 m for its certainty),
-    else the utility of the goal's best frontier: nearness and heat, equally scaled (ours)."""
+    """(K, M) scores of the hand-designed rule: minus the metres to an accepted candidate (less 10 m for its
+    certainty), else the utility of the goal's best frontier: nearness and heat, equally scaled (ours)."""
     accepted, distance, utility = inputs.pairs[..., 0], inputs.pairs[..., 2] * 20, inputs.pairs[..., 6] * 20
     return np.where(accepted > 0, 10.0 - distance, utility)

@@ -30,7 +30,9 @@ def save(path: Path | str, model: Assigner, about: dict[str, Any]) -> None:
     """Write atomically; `about` is JSON-like (command, seed, data, metrics)."""
     buffer = io.BytesIO()
     weights = {key: value.detach().cpu() for key, value in model.state_dict().items()}
-    torch.save({"version": VERSION, "config": asdict(model.config), "weights": weights, "about": about}, buffer)
+    torch.save(
+        {"version": VERSION, "config": asdict(model.config), "weights": weights, "about": about}, buffer
+    )
     write_atomic(path, buffer.getvalue())
 
 
@@ -42,15 +44,21 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
     """
     path = Path(path)
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such checkpoint; train one with `python -m train.bc` or `python -m train.dagger`")
+        raise CheckpointError(
+            f"{path}: no such checkpoint; train one with `python -m train.bc` or `python -m train.dagger`"
+        )
     try:
         value = torch.load(path, map_location="cpu", weights_only=True)
         if value["version"] != VERSION:
-            raise CheckpointError(f"{path}: version {value['version']} of the checkpoint format; this release reads {VERSION}")
+            raise CheckpointError(
+                f"{path}: version {value['version']} of the checkpoint format; this release reads {VERSION}"
+            )
         model = Assigner(AssignerConfig(**value["config"]))
         model.load_state_dict(value["weights"])
     except CheckpointError:
         raise
     except Exception as error:  # torch raises many kinds for damaged files
-        raise CheckpointError(f"{path}: not a HiGA checkpoint ({type(error).__name__}: {str(error).splitlines()[0]})") from error
+        raise CheckpointError(
+            f"{path}: not a HiGA checkpoint ({type(error).__name__}: {str(error).splitlines()[0]})"
+        ) from error
     return model.to(pick_device(device)).eval(), value["about"]

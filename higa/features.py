@@ -14,8 +14,17 @@ MODALITIES = ("ON", "TN", "IIN")
 MAP_CHANNELS = ("unknown", "free", "occupied", "robots", "frontiers")
 AGENT_FEATURES = ("x", "z", "sin heading", "cos heading", "actions left")
 GOAL_FEATURES = ("ON", "TN", "IIN", "best score", "accepted", "mean heat", "max heat")
-PAIR_FEATURES = ("accepted candidate", "best score", "candidate distance", "nearest frontier", "hottest frontier's heat",
-                 "hottest frontier's distance", "best utility", "is assigned now", "heat around")
+PAIR_FEATURES = (
+    "accepted candidate",
+    "best score",
+    "candidate distance",
+    "nearest frontier",
+    "hottest frontier's heat",
+    "hottest frontier's distance",
+    "best utility",
+    "is assigned now",
+    "heat around",
+)
 FAR = 40.0
 """Distances are divided by half of this and cut at it; unreachable counts as this, metres (ours)."""
 
@@ -58,11 +67,26 @@ def decision(crew: Crew, shared: SharedState, assigned: list[int | None], config
     points = crew.frontiers().points
     heat_at = crew.heat.near(points) if crew.heat is not None else np.zeros((len(shared.goals), len(points)))
     return Decision(
-        _grid(shared, points, center, config), _heat(crew, len(shared.goals), center, config),
-        np.array([[(p.x - center[0]) / 16, (p.z - center[1]) / 16, np.sin(p.heading), np.cos(p.heading), left / 500]
-                  for p, left in zip(shared.poses, shared.actions_left)], np.float32),
-        _goals(crew, shared), _pairs(crew, shared, assigned, points, heat_at, config),
-        np.array(shared.alive, bool), np.array(shared.unresolved, bool))
+        _grid(shared, points, center, config),
+        _heat(crew, len(shared.goals), center, config),
+        np.array(
+            [
+                [
+                    (p.x - center[0]) / 16,
+                    (p.z - center[1]) / 16,
+                    np.sin(p.heading),
+                    np.cos(p.heading),
+                    left / 500,
+                ]
+                for p, left in zip(shared.poses, shared.actions_left)
+            ],
+            np.float32,
+        ),
+        _goals(crew, shared),
+        _pairs(crew, shared, assigned, points, heat_at, config),
+        np.array(shared.alive, bool),
+        np.array(shared.unresolved, bool),
+    )
 
 
 def frontier_costs(distances: np.ndarray, heat: np.ndarray, gain: float) -> np.ndarray:
@@ -73,10 +97,15 @@ def frontier_costs(distances: np.ndarray, heat: np.ndarray, gain: float) -> np.n
 
 def _center(shared_map: SharedMap) -> np.ndarray:
     rows, columns = shared_map.window(0.0)
-    return shared_map.origin + np.array([columns.start + columns.stop, rows.start + rows.stop]) / 2 * shared_map.cell
+    return (
+        shared_map.origin
+        + np.array([columns.start + columns.stop, rows.start + rows.stop]) / 2 * shared_map.cell
+    )
 
 
-def _blocks(array: np.ndarray, origin: np.ndarray, cell: float, center: np.ndarray, config: FeatureConfig) -> np.ndarray:
+def _blocks(
+    array: np.ndarray, origin: np.ndarray, cell: float, center: np.ndarray, config: FeatureConfig
+) -> np.ndarray:
     """(..., G, s, G, s) blocks of an array (..., rows, columns) around `center`, zero outside of it."""
     side = int(round(config.cell / cell))
     count = config.grid * side
@@ -88,7 +117,9 @@ def _blocks(array: np.ndarray, origin: np.ndarray, cell: float, center: np.ndarr
     return out.reshape(*array.shape[:-2], config.grid, side, config.grid, side)
 
 
-def _grid(shared: SharedState, frontiers: np.ndarray, center: np.ndarray, config: FeatureConfig) -> np.ndarray:
+def _grid(
+    shared: SharedState, frontiers: np.ndarray, center: np.ndarray, config: FeatureConfig
+) -> np.ndarray:
     blocks = _blocks(shared.map.cells, shared.map.origin, shared.map.cell, center, config)
     out = np.zeros((len(MAP_CHANNELS), config.grid, config.grid), np.float32)
     for channel, state in enumerate((UNKNOWN, FREE, OCCUPIED)):
@@ -115,14 +146,26 @@ def _goals(crew: Crew, shared: SharedState) -> np.ndarray:
     for j, goal in enumerate(shared.goals):
         best = crew.tracker.best(j, 0.0)
         looked = crew.heat.value[j][crew.heat.confidence > 0] if crew.heat is not None else np.zeros(0)
-        rows.append([*(float(goal.modality == m) for m in MODALITIES), best.score if best else 0.0,
-                     float(crew.tracker.best(j) is not None),
-                     float(looked.mean()) if len(looked) else 0.0, float(looked.max()) if len(looked) else 0.0])
+        rows.append(
+            [
+                *(float(goal.modality == m) for m in MODALITIES),
+                best.score if best else 0.0,
+                float(crew.tracker.best(j) is not None),
+                float(looked.mean()) if len(looked) else 0.0,
+                float(looked.max()) if len(looked) else 0.0,
+            ]
+        )
     return np.array(rows, np.float32)
 
 
-def _pairs(crew: Crew, shared: SharedState, assigned: list[int | None], points: np.ndarray, heat_at: np.ndarray,
-           config: FeatureConfig) -> np.ndarray:
+def _pairs(
+    crew: Crew,
+    shared: SharedState,
+    assigned: list[int | None],
+    points: np.ndarray,
+    heat_at: np.ndarray,
+    config: FeatureConfig,
+) -> np.ndarray:
     out = np.zeros((len(shared.poses), len(shared.goals), len(PAIR_FEATURES)), np.float32)
     best = [crew.tracker.best(j, 0.0) for j in range(len(shared.goals))]
     for k, pose in enumerate(shared.poses):
@@ -130,15 +173,24 @@ def _pairs(crew: Crew, shared: SharedState, assigned: list[int | None], points: 
             continue
         field = crew.field(k)
         gaps = np.minimum(crew.frontier_distances(k), FAR)
-        around = crew.heat.near(pose.position[None], 2.0)[:, 0] if crew.heat is not None else np.zeros(len(best))
+        around = (
+            crew.heat.near(pose.position[None], 2.0)[:, 0] if crew.heat is not None else np.zeros(len(best))
+        )
         for j, track in enumerate(best):
             far = FAR
             if track is not None:
                 far = min(float(crew.planner.distances(field, track.point[None], 1.2)[0]), FAR)
             hot = int(heat_at[j].argmax()) if len(points) else -1
             cost = frontier_costs(gaps, heat_at[j], config.heat_gain)
-            out[k, j] = [track is not None and track.score >= crew.config.tracker.accept, track.score if track else 0.0,
-                         far / 20, gaps.min() / 20 if len(points) else 2.0, heat_at[j, hot] if hot >= 0 else 0.0,
-                         gaps[hot] / 20 if hot >= 0 else 2.0, -cost.min() / 20 if len(points) else -2.0,
-                         float(assigned[k] == j), around[j]]
+            out[k, j] = [
+                track is not None and track.score >= crew.config.tracker.accept,
+                track.score if track else 0.0,
+                far / 20,
+                gaps.min() / 20 if len(points) else 2.0,
+                heat_at[j, hot] if hot >= 0 else 0.0,
+                gaps[hot] / 20 if hot >= 0 else 2.0,
+                -cost.min() / 20 if len(points) else -2.0,
+                float(assigned[k] == j),
+                around[j],
+            ]
     return out

@@ -31,7 +31,8 @@ class AssignerConfig:
 
 @dataclass
 class Batch:
-    """Padded decisions: see `Decision`; `active` and `open` are False on padding, `label` is -1 where there is none."""
+    """Padded decisions: see `Decision`; `active` and `open` are False on padding, `label` is -1 where there
+    is none."""
 
     grid: Tensor  # (B, 5, G, G) float 0..1
     heat: Tensor  # (B, M, G, G) float 0..1
@@ -66,7 +67,8 @@ def collate(decisions: list[Decision], labels: list[np.ndarray] | None = None) -
         torch.from_numpy(np.stack([pad(d.pairs, (0, k_max), (1, m_max)) for d in decisions])),
         torch.from_numpy(np.stack([pad(d.active, (0, k_max)) for d in decisions])),
         torch.from_numpy(np.stack([pad(d.open, (0, m_max)) for d in decisions])),
-        torch.from_numpy(np.stack([pad(np.asarray(x, np.int64), (0, k_max), value=-1) for x in labels])))
+        torch.from_numpy(np.stack([pad(np.asarray(x, np.int64), (0, k_max), value=-1) for x in labels])),
+    )
 
 
 class Assigner(nn.Module):
@@ -83,8 +85,9 @@ class Assigner(nn.Module):
         self.goal = _mlp(len(GOAL_FEATURES), d, d)
         self.heat_pool = nn.Linear(2 * d, d)
         self.kind = nn.Parameter(torch.randn(3, d) * 0.02)
-        layer = nn.TransformerEncoderLayer(d, config.heads, config.mlp, dropout=0.0, activation="gelu", batch_first=True,
-                                           norm_first=True)
+        layer = nn.TransformerEncoderLayer(
+            d, config.heads, config.mlp, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
         self.encoder = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(d)
         self.score = _mlp(2 * d + len(PAIR_FEATURES), d, 1)
@@ -93,18 +96,30 @@ class Assigner(nn.Module):
         """(B, K, M) scores; entries of padding are meaningless."""
         b, m = batch.heat.shape[:2]
         k = batch.agents.shape[1]
-        tokens_map = self.map_patch(batch.grid).flatten(2).transpose(1, 2) + self.place + self.kind[0]  # (B, T, D)
-        heat = self.heat_patch(batch.heat.flatten(0, 1)[:, None]).flatten(2).transpose(1, 2) + self.place  # (B*M, T, D)
+        tokens_map = (
+            self.map_patch(batch.grid).flatten(2).transpose(1, 2) + self.place + self.kind[0]
+        )  # (B, T, D)
+        heat = (
+            self.heat_patch(batch.heat.flatten(0, 1)[:, None]).flatten(2).transpose(1, 2) + self.place
+        )  # (B*M, T, D)
         heat = nn.functional.gelu(heat)
         pooled = self.heat_pool(torch.cat([heat.mean(1), heat.amax(1)], -1)).view(b, m, -1)  # (B, M, D)
         tokens_goal = self.goal(batch.goals) + pooled + self.kind[1]  # (B, M, D)
         tokens_agent = self.agent(batch.agents) + self.kind[2]  # (B, K, D)
         tokens = torch.cat([tokens_map, tokens_agent, tokens_goal], 1)  # (B, T+K+M, D)
-        ignore = torch.cat([torch.zeros(b, tokens_map.shape[1], dtype=torch.bool, device=tokens.device),
-                            ~batch.active, ~batch.open], 1)
+        ignore = torch.cat(
+            [
+                torch.zeros(b, tokens_map.shape[1], dtype=torch.bool, device=tokens.device),
+                ~batch.active,
+                ~batch.open,
+            ],
+            1,
+        )
         tokens = self.norm(self.encoder(tokens, src_key_padding_mask=ignore))
         agents, goals = tokens[:, -k - m : -m], tokens[:, -m:]  # (B, K, D), (B, M, D)
-        pairs = torch.cat([agents[:, :, None].expand(-1, -1, m, -1), goals[:, None].expand(-1, k, -1, -1), batch.pairs], -1)
+        pairs = torch.cat(
+            [agents[:, :, None].expand(-1, -1, m, -1), goals[:, None].expand(-1, k, -1, -1), batch.pairs], -1
+        )
         return self.score(pairs)[..., 0]
 
     def scores(self, decision: Decision) -> np.ndarray:
@@ -119,7 +134,8 @@ def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 def loss_and_accuracy(scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Cross-entropy over the open goals, averaged over robots with a label; and the share that the argmax gets right."""
+    """Cross-entropy over the open goals, averaged over robots with a label; and the share that the argmax
+    gets right."""
     masked = scores.masked_fill(~batch.open[:, None], -1e4)
     valid = batch.label >= 0
     logits, label = masked[valid], batch.label[valid]

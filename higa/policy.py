@@ -62,7 +62,7 @@ class HigaBase:
         self.targets: list[np.ndarray | None] = [None] * task.shared.agents
         self.idle = [True] * task.shared.agents
         self.unresolved = list(task.shared.unresolved)
-        self.last_event = -10**6
+        self.last_event = -(10**6)
         self.log: list[dict[str, Any]] = []
 
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
@@ -88,7 +88,9 @@ class HigaBase:
             return "found"
         if appeared:
             return "candidate"
-        idle = any(self.idle[k] and not self.crew.scanning(k) for k, alive in enumerate(shared.alive) if alive)
+        idle = any(
+            self.idle[k] and not self.crew.scanning(k) for k, alive in enumerate(shared.alive) if alive
+        )
         return "idle" if idle and shared.step - self.last_event >= self.config.idle_wait else ""
 
     def _assign(self, event: str, shared: SharedState) -> None:
@@ -145,10 +147,14 @@ class HigaBase:
             points, distances = points[reachable], distances[reachable]
             costs = distances
             if goal is not None and self.crew.heat is not None:
-                costs = frontier_costs(distances, self.crew.heat.near(points)[goal], self.config.features.heat_gain)
+                costs = frontier_costs(
+                    distances, self.crew.heat.near(points)[goal], self.config.features.heat_gain
+                )
             for i, other in enumerate(self.targets):
                 if i != k and other is not None:
-                    near = np.hypot(points[:, 0] - other[0], points[:, 2] - other[2]) < self.config.crowd_radius
+                    near = (
+                        np.hypot(points[:, 0] - other[0], points[:, 2] - other[2]) < self.config.crowd_radius
+                    )
                     costs = costs + self.config.crowd * near
             self.targets[k] = points[int(costs.argmin())]
         return self.targets[k]
@@ -172,8 +178,10 @@ class HigaPolicy(HigaBase):
     def __init__(self, config: HigaConfig | None = None) -> None:
         super().__init__(config)
         if not self.config.checkpoint:
-            raise ValueError("method higa needs policy.checkpoint=<file>; train one with `python -m train.dagger`, "
-                             "or use method higa_rule")
+            raise ValueError(
+                "method higa needs policy.checkpoint=<file>; train one with `python -m train.dagger`, "
+                "or use method higa_rule"
+            )
         self.model = _load(self.config.checkpoint, self.config.device)
 
     def scores(self, inputs: Decision) -> np.ndarray:

@@ -1,8 +1,8 @@
 """What a method is: a TeamPolicy, found by name. Methods in other packages register through entry points.
 
-    [options.entry_points]
-    hm3dm3.policies =
-        my_method = my_package.my_module:MyPolicy
+[options.entry_points]
+hm3dm3.policies =
+    my_method = my_package.my_module:MyPolicy
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class TeamPolicy(Protocol):
         """A new episode begins."""
 
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
-        """The action number of every robot ("robot_0", ...), from the observations and the team's knowledge."""
+        """The action number of every robot ("robot_0", ...), from the observations and the team's
+        knowledge."""
 
     def record(self) -> dict[str, Any]:
         """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing."""
@@ -83,8 +84,10 @@ def policy_class(name: str) -> Callable[..., TeamPolicy]:
     for point in entry_points(group=GROUP):
         if point.name == name:
             return point.load()
-    raise ValueError(f"unknown method {name!r}; available: {', '.join(available())} "
-                     f"(other packages add methods through the entry-point group {GROUP!r})")
+    raise ValueError(
+        f"unknown method {name!r}; available: {', '.join(available())} "
+        f"(other packages add methods through the entry-point group {GROUP!r})"
+    )
 
 
 def make_policy(name: str, config: Mapping[str, Any] | None = None) -> TeamPolicy:

@@ -1,8 +1,8 @@
 """The lower level that map-based methods share: eyes, map, frontiers, and the skills explore, approach, scan.
 
-A method decides who goes for what; the crew turns that into actions. The hand-over from searching to declaring
-is here, in one place: seen -> accepted (mean score) -> approached -> verified from close by -> declared, or
-rejected and forgotten.
+A method decides who goes for what; the crew turns that into actions. The hand-over from searching to
+declaring is here, in one place: seen -> accepted (mean score) -> approached -> verified from close by ->
+declared, or rejected and forgotten.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class Crew:
         return self._fields[key]
 
     def frontiers(self, fresh: bool = True) -> Frontiers:
-        """Frontiers that are still worth a trip: of this step, or (not `fresh`) of at most `refresh` steps ago."""
+        """Frontiers that are still worth a trip: of this step, or (not `fresh`) of at most `refresh` steps
+        ago."""
         age = self.shared.step - self._frontiers_step
         if self._frontiers is None or age >= (1 if fresh else self.config.refresh):
             self._frontiers_step = self.shared.step
@@ -121,7 +122,13 @@ class Crew:
             passable = ~self.planner.grown[window]
             found = find_frontiers(self.shared.map, passable, window, self.config.frontiers)
             radius = self.config.frontiers.done_radius
-            keep = np.array([not any(np.hypot(p[0] - d[0], p[2] - d[2]) < radius for d in self.done) for p in found.points], bool)
+            keep = np.array(
+                [
+                    not any(np.hypot(p[0] - d[0], p[2] - d[2]) < radius for d in self.done)
+                    for p in found.points
+                ],
+                bool,
+            )
             self._frontiers = Frontiers(found.points[keep], found.sizes[keep]) if len(keep) else found
         return self._frontiers
 
@@ -132,11 +139,14 @@ class Crew:
         return bool(len(points) and gaps.min() < self.config.frontiers.done_radius)
 
     def frontier_distances(self, agent: int) -> np.ndarray:
-        """(F,) metres from a robot to each frontier; with `detour` added where it must hope for unknown floor, inf: never."""
+        """(F,) metres from a robot to each frontier; with `detour` added where it must hope for unknown
+        floor, inf: never."""
         points = self.frontiers().points
         distances = self.planner.distances(self.field(agent), points)
         if len(points) and not np.isfinite(distances).any():
-            distances = self.planner.distances(self.field(agent, through_unknown=True), points) + self.config.detour
+            distances = (
+                self.planner.distances(self.field(agent, through_unknown=True), points) + self.config.detour
+            )
         return distances
 
     # -- doing ---------------------------------------------------------------------------------------------
@@ -171,7 +181,8 @@ class Crew:
         return action
 
     def approach(self, agent: int, track: Track, verify: float | None = None) -> int | None:
-        """The action towards a candidate, up to its declaration; None when it was rejected or cannot be reached."""
+        """The action towards a candidate, up to its declaration; None when it was rejected or cannot be
+        reached."""
         robot, pose = self.robots[agent], self.shared.poses[agent]
         gap = np.hypot(pose.x - track.point[0], pose.z - track.point[2])
         if gap > self.config.stop and robot.peeks == 0:
@@ -199,9 +210,13 @@ class Crew:
 
     def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:
         robot, pose = self.robots[agent], self.shared.poses[agent]
-        stale = (robot.path is None or robot.age >= self.config.replan or robot.goal_point is None
-                 or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
-                 or not all(self.planner.clear(a, b) for a, b in zip(robot.path, robot.path[1:])))
+        stale = (
+            robot.path is None
+            or robot.age >= self.config.replan
+            or robot.goal_point is None
+            or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
+            or not all(self.planner.clear(a, b) for a, b in zip(robot.path, robot.path[1:]))
+        )
         if stale:
             path = self.planner.path(self.field(agent), point, slack)
             if not len(path):
@@ -217,9 +232,11 @@ class Crew:
         return action
 
 
-def nearest_free(distances: Sequence[float] | np.ndarray, points: np.ndarray, taken: Sequence[np.ndarray],
-                 gap: float = 1.0) -> int | None:
-    """Index of the nearest reachable point that is not within `gap` of a taken one, else of the nearest; None if none."""
+def nearest_free(
+    distances: Sequence[float] | np.ndarray, points: np.ndarray, taken: Sequence[np.ndarray], gap: float = 1.0
+) -> int | None:
+    """Index of the nearest reachable point that is not within `gap` of a taken one, else of the nearest;
+    None if none."""
     distances = np.asarray(distances, float)
     if not len(distances) or not np.isfinite(distances).any():
         return None

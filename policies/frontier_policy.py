@@ -1,4 +1,5 @@
-"""Nearest-frontier exploration: no semantics in the search, recognition only to declare what comes into view."""
+"""Nearest-frontier exploration: no semantics in the search, recognition only to declare what comes into
+view."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class FrontierPolicyConfig:
 
 
 class FrontierPolicy:
-    """Each robot goes to the nearest frontier that no teammate goes to; the nearest robot takes an accepted candidate."""
+    """Each robot goes to the nearest frontier that no teammate goes to; the nearest robot takes an accepted
+    candidate."""
 
     privileged = False
     Config = FrontierPolicyConfig
@@ -49,14 +51,20 @@ class FrontierPolicy:
 
     def _share_candidates(self, shared: SharedState) -> None:
         """Keep who approaches what; give new candidates to the nearest robot without one."""
-        self.taken = {k: j for k, j in self.taken.items()
-                      if shared.alive[k] and shared.unresolved[j] and self.crew.tracker.best(j) is not None}
+        self.taken = {
+            k: j
+            for k, j in self.taken.items()
+            if shared.alive[k] and shared.unresolved[j] and self.crew.tracker.best(j) is not None
+        }
         for j, left in enumerate(shared.unresolved):
             best = self.crew.tracker.best(j) if left and j not in self.taken.values() else None
             free = [k for k, alive in enumerate(shared.alive) if alive and k not in self.taken]
             if best is None or not free:
                 continue
-            gaps = [float(np.hypot(shared.poses[k].x - best.point[0], shared.poses[k].z - best.point[2])) for k in free]
+            gaps = [
+                float(np.hypot(shared.poses[k].x - best.point[0], shared.poses[k].z - best.point[2]))
+                for k in free
+            ]
             self.taken[free[int(np.argmin(gaps))]] = j
 
     def _act(self, k: int, shared: SharedState) -> int:
@@ -99,13 +107,19 @@ class FrontierPolicy:
 
 
 def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
-    """No frontier is left: go for the best doubtful candidate, if any, else wait (or turn, while there are frontiers)."""
+    """No frontier is left: go for the best doubtful candidate, if any, else wait (or turn, while there are
+    frontiers)."""
     config = crew.config
     if len(crew.frontiers().points):
         return LEFT
     for _ in range(4):
-        doubtful = [t for j, left in enumerate(shared.unresolved) if left
-                    for t in [crew.tracker.best(j, config.desperate)] if t is not None]
+        doubtful = [
+            t
+            for j, left in enumerate(shared.unresolved)
+            if left
+            for t in [crew.tracker.best(j, config.desperate)]
+            if t is not None
+        ]
         if not doubtful:
             return WAIT
         track = max(doubtful, key=lambda t: t.score)
@@ -119,5 +133,15 @@ def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
 
 def candidate_record(crew: Crew) -> dict[str, Any]:
     """The candidates at the end of an episode: goal, place, score."""
-    return {"candidates": [{"goal": t.goal, "x": round(float(t.point[0]), 3), "z": round(float(t.point[2]), 3),
-                            "score": round(t.score, 3)} for tracks in crew.tracker.tracks for t in tracks]}
+    return {
+        "candidates": [
+            {
+                "goal": t.goal,
+                "x": round(float(t.point[0]), 3),
+                "z": round(float(t.point[2]), 3),
+                "score": round(t.score, 3),
+            }
+            for tracks in crew.tracker.tracks
+            for t in tracks
+        ]
+    }

@@ -19,7 +19,8 @@ class FrontierConfig:
     min_unknown: float = 0.5
     """Unknown pockets smaller than this are not worth a trip, square metres (VLFM: 1.5)."""
     done_radius: float = 0.7
-    """A frontier that remains after a robot looked at it from close by is not visited again; nor any within this, metres."""
+    """A frontier that remains after a robot looked at it from close by is not visited again; nor any within
+    this, metres."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class Frontiers:
     sizes: np.ndarray
 
 
-def find_frontiers(shared_map: SharedMap, passable: np.ndarray, window: tuple[slice, slice], config: FrontierConfig) -> Frontiers:
+def find_frontiers(
+    shared_map: SharedMap, passable: np.ndarray, window: tuple[slice, slice], config: FrontierConfig
+) -> Frontiers:
     """Frontiers within a window of the map.
 
     Args:

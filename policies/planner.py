@@ -1,7 +1,7 @@
 """Planning on the shared map: distances from a robot to everywhere, paths, and the next discrete action.
 
-Two solvers: `any_angle` (the default: the navigator's own solver, 2% more accurate and 2 to 3 times faster than
-fast marching on these grids) and `fast_marching` (scikit-fmm, as VLFM-style planners use).
+Two solvers: `any_angle` (the default: the navigator's own solver, 2% more accurate and 2 to 3 times faster
+than fast marching on these grids) and `fast_marching` (scikit-fmm, as VLFM-style planners use).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class PlannerConfig:
     clearance: float = 0.20
     """Obstacles are grown by this, metres: the body's radius and half a cell."""
     coarsen: int = 2
-    """Plans are made on blocks of this many map cells a side, passable when half of them are; 4 times faster at 2."""
+    """Plans are made on blocks of this many map cells a side, passable when half of them are; 4 times
+    faster at 2."""
     aim_deg: float = 15.0
     """Turn when the next corner is farther than this to the side (half a turn action)."""
     corner: float = 0.20
@@ -105,13 +106,19 @@ class MapPlanner:
         return np.clip(blocks, 0, np.array(field.distance.shape) - 1)
 
     def distances(self, field: Field, points: np.ndarray, slack: float = 0.3) -> np.ndarray:
-        """(P,) metres to (P, 3) points; a blocked point counts as its nearest reachable block within `slack` metres."""
+        """(P,) metres to (P, 3) points; a blocked point counts as its nearest reachable block within
+        `slack` metres."""
         blocks, reach = self.blocks(field, np.asarray(points, float).reshape(-1, 3)), self._reach(slack)
-        return np.array([_nearest(field.distance, r, c, reach)[0] for r, c in blocks]) if len(blocks) else np.zeros(0)
+        return (
+            np.array([_nearest(field.distance, r, c, reach)[0] for r, c in blocks])
+            if len(blocks)
+            else np.zeros(0)
+        )
 
     def path(self, field: Field, point: np.ndarray, slack: float = 0.3) -> np.ndarray:
-        """(N, 3) corners from the robot to the reachable block nearest to `point` within `slack` metres; N = 0 if none."""
-        (row, column), = self.blocks(field, np.asarray(point, float)[None])
+        """(N, 3) corners from the robot to the reachable block nearest to `point` within `slack` metres; N
+        = 0 if none."""
+        ((row, column),) = self.blocks(field, np.asarray(point, float)[None])
         distance, row, column = _nearest(field.distance, row, column, self._reach(slack))
         if not np.isfinite(distance):
             return np.zeros((0, 3))
@@ -131,7 +138,8 @@ class MapPlanner:
         return bool(_clear(self.grown, r0, c0, r1, c1))
 
     def steer(self, pose: Pose, path: np.ndarray) -> tuple[int | None, np.ndarray]:
-        """The action that follows a path and what is left of the path; no action at its end (within `corner`)."""
+        """The action that follows a path and what is left of the path; no action at its end (within
+        `corner`)."""
         here = pose.position
         if np.hypot(path[-1, 0] - here[0], path[-1, 2] - here[2]) <= self.config.corner:
             return None, path[-1:]
@@ -163,7 +171,8 @@ def _stamp(grown, cells, disc):
 
 @numba.njit(cache=True, nogil=True)
 def _open_start(passable, cells, start, reach):
-    """A robot that stands in grown cells may leave them: cells around it that hold no obstacle become passable."""
+    """A robot that stands in grown cells may leave them: cells around it that hold no obstacle become
+    passable."""
     if passable[start[0], start[1]]:
         return
     for r in range(max(start[0] - reach, 1), min(start[0] + reach + 1, passable.shape[0] - 1)):

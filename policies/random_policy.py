@@ -22,7 +22,10 @@ class RandomPolicy:
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
         """One draw a robot."""
         legal = [*range(len(MOVES)), *(len(MOVES) + j for j, left in enumerate(shared.unresolved) if left)]
-        return {f"robot_{k}": int(self.rng.choice(legal)) if alive else WAIT for k, alive in enumerate(shared.alive)}
+        return {
+            f"robot_{k}": int(self.rng.choice(legal)) if alive else WAIT
+            for k, alive in enumerate(shared.alive)
+        }
 
     def record(self) -> dict[str, Any]:
         """Nothing to remember."""

@@ -21,7 +21,8 @@ from policies.recognition.base import Recognizer
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 
 SMALL = Camera(width=72, height=128)
-"""The benchmark's field of view at a fifth of its pixels: what runs with simulated recognition use by default."""
+"""The benchmark's field of view at a fifth of its pixels: what runs with simulated recognition use by
+default."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3
     """An environment that renders what the eyes need, and builds small observations."""
     keys = ("rgb", "pose", "alive") if recognizer.needs_rgb or encoder.needs_rgb else ("pose", "alive")
     observation = ObservationConfig(keys=keys, image_size=config.observation.image_size)
-    return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=recognizer.needs_semantic or encoder.needs_semantic))
+    return HM3DM3ParallelEnv(
+        replace(config, observation=observation, semantic=recognizer.needs_semantic or encoder.needs_semantic)
+    )
 
 
 def episode_seed(seed: int, episode: str) -> int:
@@ -58,8 +61,15 @@ def episode_seed(seed: int, episode: str) -> int:
     return int(np.random.SeedSequence([seed, zlib.crc32(episode.encode())]).generate_state(1)[0])
 
 
-def play(env: HM3DM3ParallelEnv, policy: TeamPolicy, episode: Episode, eyes: tuple[Recognizer, Encoder], method: str, seed: int,
-         watch: Callable[[SharedState], None] | None = None) -> EpisodeRecord:
+def play(
+    env: HM3DM3ParallelEnv,
+    policy: TeamPolicy,
+    episode: Episode,
+    eyes: tuple[Recognizer, Encoder],
+    method: str,
+    seed: int,
+    watch: Callable[[SharedState], None] | None = None,
+) -> EpisodeRecord:
     """Play `episode` to its end and return the record.
 
     Args:
@@ -72,7 +82,15 @@ def play(env: HM3DM3ParallelEnv, policy: TeamPolicy, episode: Episode, eyes: tup
     truth = env.privileged
     recognizer.reset(shared.goals, own, truth)
     encoder.reset(shared.goals, own, truth)
-    policy.reset(TeamTask(shared, recognizer, encoder, np.random.default_rng([own, 31]), truth if policy.privileged else None))
+    policy.reset(
+        TeamTask(
+            shared,
+            recognizer,
+            encoder,
+            np.random.default_rng([own, 31]),
+            truth if policy.privileged else None,
+        )
+    )
     while not env.rules.over:
         shared = env.shared
         if watch is not None:

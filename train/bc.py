@@ -1,6 +1,6 @@
 """Behaviour cloning: fit the assigner to the oracle's labels of a data set.
 
-    python -m train.bc dataset=out/samples out=out/bc.pt
+python -m train.bc dataset=out/samples out=out/bc.pt
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Data collection: play episodes with a mixture of assigners, and keep every decision with the oracle's label."""
+"""Data collection: play episodes with a mixture of assigners, and keep every decision with the oracle's
+label."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from policies.base import TeamTask
 
 @dataclass(frozen=True)
 class MixtureConfig:
-    """Who decides where the robots really go; the rest goes to the learner (or, without one, the hand-designed rule)."""
+    """Who decides where the robots really go; the rest goes to the learner (or, without one, the
+    hand-designed rule)."""
 
     oracle: float = 0.6
     """Share of decisions that follow the oracle's assignment."""
@@ -27,7 +29,8 @@ class MixtureConfig:
 
 @dataclass
 class Sample:
-    """One decision with its label: `label` (K,) is the first goal of each robot's oracle tour, -1 if it has none."""
+    """One decision with its label: `label` (K,) is the first goal of each robot's oracle tour, -1 if it has
+    none."""
 
     inputs: Decision
     label: np.ndarray
@@ -41,7 +44,8 @@ class Sample:
 
 
 def oracle_label(truth: Privileged, shared: SharedState) -> tuple[np.ndarray, float]:
-    """(K,) first goals of the best assignment of the goals left to the robots left (-1: none), and its makespan."""
+    """(K,) first goals of the best assignment of the goals left to the robots left (-1: none), and its
+    makespan."""
     robots = [k for k, alive in enumerate(shared.alive) if alive]
     goals = [j for j, left in enumerate(shared.unresolved) if left]
     label = np.full(shared.agents, -1)
@@ -56,7 +60,8 @@ def oracle_label(truth: Privileged, shared: SharedState) -> tuple[np.ndarray, fl
 
 
 class CollectingPolicy(HigaBase):
-    """HiGA whose assignments come from a mixture of oracle, chance and learner; it sees the truth to label states."""
+    """HiGA whose assignments come from a mixture of oracle, chance and learner; it sees the truth to label
+    states."""
 
     privileged = True
 
@@ -93,7 +98,11 @@ class CollectingPolicy(HigaBase):
             chosen = decode(self.scores(inputs), inputs.active, inputs.open)
         if (label >= 0).any():
             episode = self.truth.episode
-            self.samples.append(Sample(inputs, label, chosen, "", shared.step, episode.id, episode.scene.name, float(makespan)))
+            self.samples.append(
+                Sample(
+                    inputs, label, chosen, "", shared.step, episode.id, episode.scene.name, float(makespan)
+                )
+            )
         return chosen
 
     def _assign(self, event: str, shared: SharedState) -> None:

@@ -2,8 +2,8 @@
 
     python -m train.dagger dataset=out/samples start=out/bc.pt out=out/dagger.pt
 
-Round 0 of the data set is the behaviour-cloning data; rounds 1.. are added beside it. Finished rounds are kept,
-so a killed run continues.
+Round 0 of the data set is the behaviour-cloning data; rounds 1.. are added beside it. Finished rounds are
+kept, so a killed run continues.
 """
 
 from __future__ import annotations
@@ -48,12 +48,25 @@ def dagger(config: DaggerConfig) -> Path:
     out, current = Path(config.out), Path(config.start)
     for number in range(1, config.rounds + 1):
         share = config.oracle_share[min(number, len(config.oracle_share)) - 1]
-        collect(replace(config.collect, size=config.samples, round=number, checkpoint=str(current),
-                        mixture=MixtureConfig(oracle=share, random=0.0)))
+        collect(
+            replace(
+                config.collect,
+                size=config.samples,
+                round=number,
+                checkpoint=str(current),
+                mixture=MixtureConfig(oracle=share, random=0.0),
+            )
+        )
         rows = load_rows(config.collect.out, last_round=number)
         print(f"DAgger round {number}: training on {len(rows)} samples")
         start = load(current, "cpu")[0] if config.warm_start else None
-        current = fit(rows, out.with_name(f"{out.stem}-round{number}.pt"), config.train, {"stage": f"dagger {number}"}, start)
+        current = fit(
+            rows,
+            out.with_name(f"{out.stem}-round{number}.pt"),
+            config.train,
+            {"stage": f"dagger {number}"},
+            start,
+        )
     write_atomic(out, current.read_bytes())
     print(f"checkpoint: {out}")
     return out

@@ -1,10 +1,10 @@
 """Make observation-assignment samples: rollouts with oracle labels.
 
-    python -m train.dataset size=2000 out=out/samples              rounds of a mixture of oracle, chance and rule
-    python -m train.dataset size=500 round=1 checkpoint=bc.pt ...  a DAgger round of a learner
+    python -m train.dataset size=2000 out=out/samples              rounds of a mixture of oracle, chance and
+    rule python -m train.dataset size=500 round=1 checkpoint=bc.pt ...  a DAgger round of a learner
 
-A shard is a few episodes of one pass over the split. Finished shards are kept, so a killed run continues with the
-same final bytes, with any number of workers.
+A shard is a few episodes of one pass over the split. Finished shards are kept, so a killed run continues
+with the same final bytes, with any number of workers.
 """
 
 from __future__ import annotations
@@ -65,20 +65,27 @@ def collect(config: DatasetConfig) -> Path:
     settings = _settings(config)
     stamp = folder / "meta" / f"round-{config.round:02d}.json"
     if stamp.exists() and stamp.read_bytes() != json_bytes(settings, 1):
-        raise ShardError(f"{stamp}: round {config.round} was started with other settings; use another out= or delete {part}")
+        raise ShardError(
+            f"{stamp}: round {config.round} was started with other settings; "
+            f"use another out= or delete {part}"
+        )
     write_atomic(stamp, json_bytes(settings, 1))
     passes = -(-len(episodes) // config.episodes_per_shard)
     bar = tqdm(total=config.size, desc=f"samples (round {config.round})", unit="sample")
     total, number = 0, 0
-    pool = ProcessPoolExecutor(config.workers, mp_context=get_context("spawn")) if config.workers > 1 else None
+    pool = (
+        ProcessPoolExecutor(config.workers, mp_context=get_context("spawn")) if config.workers > 1 else None
+    )
     try:
         pending: dict[int, Any] = {}
         while total < config.size:
             path = part / f"part-{number:05d}.parquet"
-            for ahead in range(number, number + config.workers + 1) if pool else ():
+            for ahead in range(number, number + config.workers + 1):
                 target = part / f"part-{ahead:05d}.parquet"
-                if ahead not in pending and not target.exists() and total < config.size:
-                    pending[ahead] = pool.submit(_shard, config, _jobs(config, passes, len(episodes), ahead), str(target))
+                if pool and ahead not in pending and not target.exists() and total < config.size:
+                    pending[ahead] = pool.submit(
+                        _shard, config, _jobs(config, passes, len(episodes), ahead), str(target)
+                    )
             if number in pending:
                 pending.pop(number).result()
             elif not path.exists():
@@ -87,7 +94,10 @@ def collect(config: DatasetConfig) -> Path:
             total, number = total + count, number + 1
             bar.update(count)
             if not count and number >= 4 * passes:
-                raise ShardError(f"{part}: no decision in {number} shards; does the split have episodes with goals to assign?")
+                raise ShardError(
+                    f"{part}: no decision in {number} shards; "
+                    "does the split have episodes with goals to assign?"
+                )
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
@@ -131,7 +141,8 @@ def _shard(config: DatasetConfig, job: tuple[list[int], int], path: str) -> None
 
 
 def _settings(config: DatasetConfig) -> dict[str, Any]:
-    """What decides the bytes: everything but the places and the number of workers; the learner by its content."""
+    """What decides the bytes: everything but the places and the number of workers; the learner by its
+    content."""
     value = asdict(config)
     for key in ("out", "data", "workers", "size", "checkpoint"):
         value.pop(key)
@@ -141,11 +152,22 @@ def _settings(config: DatasetConfig) -> dict[str, Any]:
 
 def _write_info(folder: Path) -> None:
     """The manifest: hashes and counts of all shards of all rounds."""
-    shards = []
+    shards: list[dict[str, Any]] = []
     for path in sorted(folder.glob("data/round=*/part-*.parquet")):
-        shards.append({"file": str(path.relative_to(folder)), "rows": len(read_shard(path)), "sha256": sha256(path.read_bytes())})
+        shards.append(
+            {
+                "file": str(path.relative_to(folder)),
+                "rows": len(read_shard(path)),
+                "sha256": sha256(path.read_bytes()),
+            }
+        )
     columns = {key.decode(): value.decode() for key, value in (SCHEMA.metadata or {}).items()}
-    info = {"schema_version": SCHEMA_VERSION, "samples": sum(s["rows"] for s in shards), "columns": columns, "shards": shards}
+    info = {
+        "schema_version": SCHEMA_VERSION,
+        "samples": sum(s["rows"] for s in shards),
+        "columns": columns,
+        "shards": shards,
+    }
     write_atomic(folder / "meta" / "info.json", json_bytes(info, 1))
 
 

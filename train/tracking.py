@@ -1,10 +1,11 @@
-"""Metrics of a training run: always a JSONL file and a picture; Weights & Biases if it is installed, offline by default."""
+"""Metrics of a training run: always a JSONL file and a picture; Weights & Biases if it is installed,
+offline by default."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 TRACKING = ("offline", "online", "off")
 
@@ -25,7 +26,14 @@ class Tracker:
             except ImportError:
                 return  # an extra: pip install hm3dm3[track]
             settings = wandb.Settings(console="off", silent=True)
-            self._wandb = wandb.init(project="hm3dm3", name=name, dir=str(folder), mode=mode, config=config, settings=settings)
+            self._wandb = wandb.init(
+                project="hm3dm3",
+                name=name,
+                dir=str(folder),
+                mode=cast(Literal["offline", "online"], mode),
+                config=config,
+                settings=settings,
+            )
 
     def keep(self, rows: list[dict[str, Any]]) -> None:
         """Start from the rows of an interrupted run."""
@@ -57,7 +65,9 @@ def draw_curves(rows: list[dict[str, Any]], path: Path) -> None:
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4))
     for axis, what in zip(axes, ("loss", "accuracy")):
         for part in ("train", "held_out"):
-            points = [(row["epoch"], row[f"{part}_{what}"]) for row in rows if row.get(f"{part}_{what}") is not None]
+            points = [
+                (row["epoch"], row[f"{part}_{what}"]) for row in rows if row.get(f"{part}_{what}") is not None
+            ]
             if points:
                 axis.plot(*zip(*points), label=part.replace("_", " "))
         axis.set_xlabel("epoch")

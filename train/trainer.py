@@ -1,4 +1,5 @@
-"""Supervised training of the assigner: plain torch, resumable after every epoch, the same bytes for the same seed."""
+"""Supervised training of the assigner: plain torch, resumable after every epoch, the same bytes for the
+same seed."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class TrainConfig:
     seed: int = 0
     device: str = "auto"
     threads: int = 2
-    """CPU threads of torch; the result does not depend on it only up to rounding, so it is part of a run's settings."""
+    """CPU threads of torch; the result does not depend on it only up to rounding, so it is part of a run's
+    settings."""
     tracking: str = "offline"
     """wandb: offline, online or off."""
     network: AssignerConfig = field(default_factory=AssignerConfig)
@@ -44,19 +46,24 @@ class TrainConfig:
 
 def load_rows(folder: Path | str, last_round: int = 0) -> list[Row]:
     """All samples of a data set up to a DAgger round, in order of rounds and shards."""
-    files = [path for path in shard_files(folder) if int(path.parent.name.removeprefix("round=")) <= last_round]
+    files = [
+        path for path in shard_files(folder) if int(path.parent.name.removeprefix("round=")) <= last_round
+    ]
     return [row for path in files for row in read_shard(path)]
 
 
 def split_rows(rows: list[Row], share: float) -> tuple[list[Row], list[Row]]:
-    """Training and held-out rows: every n-th scene is held out (none, if there are fewer than four scenes)."""
+    """Training and held-out rows: every n-th scene is held out (none, if there are fewer than four
+    scenes)."""
     scenes = sorted({scene for _, _, scene in rows})
     step = max(int(round(1 / share)), 2) if share > 0 else 0
     held = set(scenes[::step]) if step and len(scenes) >= 4 else set()
     return [r for r in rows if r[2] not in held], [r for r in rows if r[2] in held]
 
 
-def fit(rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], start: Assigner | None = None) -> Path:
+def fit(
+    rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], start: Assigner | None = None
+) -> Path:
     """Train and write `out`; an interrupted run with the same settings and rows goes on where it stopped.
 
     Args:
@@ -78,12 +85,24 @@ def fit(rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], 
     model.to(device)
     steps = -(-len(train) // config.batch)
     optimizer = torch.optim.AdamW(model.parameters(), config.lr, weight_decay=config.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, config.lr, total_steps=max(config.epochs * steps, 1), pct_start=0.2)
-    key = sha256(json_bytes([asdict(config), about, len(rows), _digest(rows), start is not None and _weights_digest(start)]))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, config.lr, total_steps=max(config.epochs * steps, 1), pct_start=0.2
+    )
+    key = sha256(
+        json_bytes(
+            [asdict(config), about, len(rows), _digest(rows), start is not None and _weights_digest(start)]
+        )
+    )
     tracker = Tracker(out.parent / f"{out.stem}-log", out.stem, config.tracking, {**asdict(config), **about})
     state = _Resume(out.parent / f"{out.stem}-log" / "last.pt", key)
     first, best = state.load(model, optimizer, schedule, tracker)
-    bar = tqdm(range(first, config.epochs), desc=f"train {out.stem}", unit="epoch", initial=first, total=config.epochs)
+    bar = tqdm(
+        range(first, config.epochs),
+        desc=f"train {out.stem}",
+        unit="epoch",
+        initial=first,
+        total=config.epochs,
+    )
     for epoch in bar:
         order = np.random.default_rng([config.seed, epoch]).permutation(len(train))
         model.train()
@@ -98,17 +117,29 @@ def fit(rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], 
             optimizer.step()
             schedule.step()
             totals += np.array([loss.item(), accuracy.item()]) * len(batch) / len(train)
-        row: dict[str, Any] = {"epoch": epoch + 1, "train_loss": float(totals[0]), "train_accuracy": float(totals[1])}
+        row: dict[str, Any] = {
+            "epoch": epoch + 1,
+            "train_loss": float(totals[0]),
+            "train_accuracy": float(totals[1]),
+        }
         row |= evaluate(model, held, config.batch, device) if held else {}
         tracker.log(row)
         score = row.get("held_out_loss", row["train_loss"])
         if best is None or score < best[0]:
-            best = (score, {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}, row)
+            best = (
+                score,
+                {name: value.detach().cpu().clone() for name, value in model.state_dict().items()},
+                row,
+            )
         state.save(epoch + 1, model, optimizer, schedule, best, tracker.rows)
         bar.set_postfix({k.replace("held_out", "val"): f"{v:.3f}" for k, v in row.items() if k != "epoch"})
     assert best is not None
     model.load_state_dict(best[1])
-    save(out, model, {**about, "train": asdict(config), "rows": len(train), "held_out_rows": len(held), "best": best[2]})
+    save(
+        out,
+        model,
+        {**about, "train": asdict(config), "rows": len(train), "held_out_rows": len(held), "best": best[2]},
+    )
     tracker.close()
     return out
 
@@ -159,7 +190,18 @@ class _Resume:
 
     def save(self, epoch: int, model, optimizer, schedule, best, rows) -> None:
         buffer = io.BytesIO()
-        torch.save({"key": self.key, "epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                    "schedule": schedule.state_dict(), "best_score": best[0], "best_weights": best[1],
-                    "best_row": json.dumps(best[2]), "rows": json.dumps(rows)}, buffer)
+        torch.save(
+            {
+                "key": self.key,
+                "epoch": epoch,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
+                "best_score": best[0],
+                "best_weights": best[1],
+                "best_row": json.dumps(best[2]),
+                "rows": json.dumps(rows),
+            },
+            buffer,
+        )
         write_atomic(self.path, buffer.getvalue())

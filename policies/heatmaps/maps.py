@@ -44,12 +44,27 @@ class HeatMaps:
         heat = encoder.similarity(frame, self.config.strips).astype(np.float32)
         far = frame.depth.max(0)
         eye = frame.camera.eye(frame.pose)
-        _project(heat, far, frame.camera.focal, frame.pose.heading, frame.pose.pitch, eye[0], eye[2], self.origin,
-                 self.config.cell, self.config.cone_floor, self.value, self.confidence)
+        _project(
+            heat,
+            far,
+            frame.camera.focal,
+            frame.pose.heading,
+            frame.pose.pitch,
+            eye[0],
+            eye[2],
+            self.origin,
+            self.config.cell,
+            self.config.cone_floor,
+            self.value,
+            self.confidence,
+        )
 
     def cells(self, points: np.ndarray) -> np.ndarray:
         """(..., 2) rows and columns of (..., 3) points, clipped."""
-        cells = np.stack([points[..., 2] - self.origin[1], points[..., 0] - self.origin[0]], -1) / self.config.cell
+        cells = (
+            np.stack([points[..., 2] - self.origin[1], points[..., 0] - self.origin[0]], -1)
+            / self.config.cell
+        )
         return np.clip(np.floor(cells), 0, self.value.shape[1] - 1).astype(np.int64)
 
     def near(self, points: np.ndarray, radius: float = 1.0) -> np.ndarray:
@@ -58,7 +73,9 @@ class HeatMaps:
         reach = int(round(radius / self.config.cell))
         out = np.zeros((len(self.value), len(points)), np.float32)
         for p, (row, column) in enumerate(self.cells(points)):
-            block = self.value[:, max(row - reach, 0) : row + reach + 1, max(column - reach, 0) : column + reach + 1]
+            block = self.value[
+                :, max(row - reach, 0) : row + reach + 1, max(column - reach, 0) : column + reach + 1
+            ]
             out[:, p] = block.reshape(len(self.value), -1).max(1)
         return out
 
@@ -82,7 +99,10 @@ def _project(heat, far, focal, heading, pitch, x, z, origin, cell, floor, value,
         dx, dz = -np.sin(angle), -np.cos(angle)
         distance = 0.0
         while distance < limit:
-            row, col = int((z + dz * distance - origin[1]) / cell), int((x + dx * distance - origin[0]) / cell)
+            row, col = (
+                int((z + dz * distance - origin[1]) / cell),
+                int((x + dx * distance - origin[0]) / cell),
+            )
             distance += cell
             if row < 0 or col < 0 or row >= count or col >= count or row * count + col == last:
                 continue

@@ -1,8 +1,8 @@
 """A simulated image-text encoder: similarity of the names of what a strip shows to the goal's category.
 
-It stands for a CLIP-like model where no weights are at hand: what is seen is read from the semantic image, names
-are compared by the shipped MiniLM table, and noise is added. A kitchen's furniture raises the heat of a toaster
-because the names are related, which is what a learned assigner can use before anything is detected.
+It stands for a CLIP-like model where no weights are at hand: what is seen is read from the semantic image,
+names are compared by the shipped MiniLM table, and noise is added. A kitchen's furniture raises the heat of a
+toaster because the names are related, which is what a learned assigner can use before anything is detected.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ For each goal and each visible instance, the score is
 
     match + habit + flicker - 0.3 (1 - q)
 
-where `match` is the mean for that kind of pair (the right instance, a twin of its category, a similar category),
-`habit` is drawn once an episode for the pair (an instance that is mistaken once is mistaken again: looking twice
-does not average it away), `flicker` is drawn for each frame, and q in 0..1 falls for instances that fill little of
-the frame. Numbers are ours, set so that image goals are the hardest and category goals the easiest, as in the
-paper's results.
+where `match` is the mean for that kind of pair (the right instance, a twin of its category, a similar
+category), `habit` is drawn once an episode for the pair (an instance that is mistaken once is mistaken
+again: looking twice does not average it away), `flicker` is drawn for each frame, and q in 0..1 falls for
+instances that fill little of the frame. Numbers are ours, set so that image goals are the hardest and
+category goals the easiest, as in the paper's results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class SimulatedRecognizerConfig:
     match_iin: float = 0.66
     """Of the photographed instance."""
     twin_tn: float = 0.28
-    """Of another instance of the category, plus `twin_tn_agree` times the share of predicates it satisfies."""
+    """Of another instance of the category, plus `twin_tn_agree` times the share of predicates it
+    satisfies."""
     twin_tn_agree: float = 0.25
     twin_iin: float = 0.40
     """Of another instance of the photographed one's category."""
@@ -57,8 +58,19 @@ class SimulatedRecognizerConfig:
     """Relative error of a candidate's distance (standard deviation)."""
 
 
-PERFECT = SimulatedRecognizerConfig(match_on=1.0, match_tn=1.0, match_iin=1.0, twin_tn=0.0, twin_tn_agree=0.0, twin_iin=0.0,
-                                    confused=0.0, habit=0.0, flicker=0.0, full_share=0.0005, point_noise=0.0)
+PERFECT = SimulatedRecognizerConfig(
+    match_on=1.0,
+    match_tn=1.0,
+    match_iin=1.0,
+    twin_tn=0.0,
+    twin_tn_agree=0.0,
+    twin_iin=0.0,
+    confused=0.0,
+    habit=0.0,
+    flicker=0.0,
+    full_share=0.0005,
+    point_noise=0.0,
+)
 """No noise at all: for the privileged-recognition ablation."""
 
 
@@ -95,7 +107,9 @@ class SimulatedRecognizer:
                     self.match[j, item.id] = mean
         self.match[self.match > 0] += rng.normal(0, self.config.habit, self.match.shape)[self.match > 0]
 
-    def _mean(self, goal, item: Instance, predicates: Sequence[Predicate], floor: Sequence[Instance]) -> float:
+    def _mean(
+        self, goal, item: Instance, predicates: Sequence[Predicate], floor: Sequence[Instance]
+    ) -> float:
         config = self.config
         if item.id in goal.acceptable:
             return {"ON": config.match_on, "TN": config.match_tn, "IIN": config.match_iin}[goal.modality]

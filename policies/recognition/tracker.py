@@ -84,13 +84,18 @@ class Tracker:
 
     def verified(self, track: Track) -> bool | None:
         """Whether the looks from close by confirm a candidate; None while there was none."""
-        return None if not track.close_scores else sum(track.close_scores) / len(track.close_scores) >= self.config.verify
+        return (
+            None
+            if not track.close_scores
+            else sum(track.close_scores) / len(track.close_scores) >= self.config.verify
+        )
 
     def reject(self, track: Track) -> None:
         """Verification failed: forget the candidate and its place."""
         self.rejected[track.goal].append(track.point)
-        self.tracks[track.goal] = [t for t in self.tracks[track.goal]
-                                   if not _near(t.point, track.point, self.config.reject_radius)]
+        self.tracks[track.goal] = [
+            t for t in self.tracks[track.goal] if not _near(t.point, track.point, self.config.reject_radius)
+        ]
 
 
 def _near(a: np.ndarray, b: np.ndarray, radius: float) -> bool:
