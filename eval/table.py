@@ -63,9 +63,9 @@ def table(summary: dict[str, Any], made_by: str) -> str:
         f"mean oracle makespan d* {first['oracle_makespan']:.1f} m"
     )
     foot = (
-        "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; makespan: "
-        "longest path of the team. Simulated recognition reads the scene's truth through a noise model: its rows "
-        "compare coordination, not perception."
+        "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; "
+        "makespan: longest path of the team. Simulated recognition reads the scene's truth through a noise "
+        "model: its rows compare coordination, not perception."
     )
     return (
         "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"])
