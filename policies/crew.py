@@ -58,6 +58,7 @@ class _Robot:
     age: int = 0
     last: Pose | None = None
     last_action: int = 0
+    track: Track | None = None
     peeks: int = 0
     bumps: int = 0
 
@@ -168,22 +169,30 @@ class Crew:
     def explore(self, agent: int, point: np.ndarray) -> int | None:
         """The action towards a frontier; None when it was reached and looked at, or cannot be reached."""
         robot, pose = self.robots[agent], self.shared.poses[agent]
+        robot.track = None
         level = self._level(pose)
         if level is not None:
             return level
         if np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive:
-            self.done.append(point)
+            self._finish(point)
             robot.path, robot.scan = None, self.config.arrival_scan
             return self.scan(agent)
         action = self._walk(agent, point)
         if action is None:
-            self.done.append(point)
+            self._finish(point)
         return action
+
+    def _finish(self, point: np.ndarray) -> None:
+        """Nobody goes to this frontier again, from this very step on."""
+        self.done.append(point)
+        self._frontiers = None
 
     def approach(self, agent: int, track: Track, verify: float | None = None) -> int | None:
         """The action towards a candidate, up to its declaration; None when it was rejected or cannot be
         reached."""
         robot, pose = self.robots[agent], self.shared.poses[agent]
+        if robot.track is not track:  # what was peeked at another candidate tells nothing about this one
+            robot.track, robot.peeks = track, 0
         gap = np.hypot(pose.x - track.point[0], pose.z - track.point[2])
         if gap > self.config.stop and robot.peeks == 0:
             action = self._level(pose) or self._walk(agent, track.point, slack=1.2)
