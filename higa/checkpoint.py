@@ -59,6 +59,6 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
         raise
     except Exception as error:  # torch raises many kinds for damaged files
         raise CheckpointError(
-            f"{path}: not a HiGA checkpoint ({type(error).__name__}: {str(error).splitlines()[0]})"
+            f"{path}: not a HiGA checkpoint ({type(error).__name__}: {(str(error).splitlines() or [''])[0]})"
         ) from error
     return model.to(pick_device(device)).eval(), value["about"]

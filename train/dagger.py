@@ -1,6 +1,6 @@
 """DAgger: roll the learner out, label the states it visits with the oracle, aggregate, retrain; three rounds.
 
-    python -m train.dagger dataset=out/samples start=out/bc.pt out=out/dagger.pt
+    python -m train.dagger collect.out=out/samples start=out/bc.pt out=out/dagger.pt
 
 Round 0 of the data set is the behaviour-cloning data; rounds 1.. are added beside it. Finished rounds are
 kept, so a killed run continues.
