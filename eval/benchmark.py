@@ -25,11 +25,12 @@ from hm3dm3_env.episodes.schema import Episode, load_split
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.mapping import MapConfig
 from hm3dm3_env.metrics import summarise
+from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera
 from hm3dm3_env.task import TaskConfig
 from policies.base import make_policy, policy_class
-from policies.rollout import SMALL, EyesConfig, make_env, make_eyes, play
+from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 
 
 @dataclass
@@ -56,6 +57,8 @@ class BenchmarkConfig:
     body: Body = field(default_factory=Body)
     task: TaskConfig = field(default_factory=TaskConfig)
     map: MapConfig = field(default_factory=MapConfig)
+    observation: ObservationConfig = field(default_factory=lambda: BRIEF)
+    """What policies get as observations; add keys for a method that reads them (observation.keys=[rgb,depth,...])."""
     eyes: EyesConfig = field(default_factory=EyesConfig)
 
 
@@ -110,7 +113,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[
     """What decides a method's records; weights by their content."""
     weights = spec["config"].get("checkpoint")
     digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
-    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "eyes")}
+    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation", "eyes")}
     return {
         "method": name,
         "policy": spec["policy"],
@@ -175,7 +178,8 @@ _worker: dict[str, Any] = {}
 
 def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str) -> None:
     """Play one episode and save its record; environment, eyes and policies are kept in the worker."""
-    key = repr((config.split, config.data, config.camera, config.body, config.task, config.map, config.eyes))
+    key = repr((config.split, config.data, config.camera, config.body, config.task, config.map, config.observation,
+                config.eyes))
     if _worker.get("key") != key:
         _one_thread()
         eyes = make_eyes(config.eyes)

@@ -158,7 +158,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
             self._rng = np.random.default_rng(seed)
         episode = self._choose(options or {})
         self.begin(episode)
-        return self._observations(), self._infos()
+        return self.observations(), self._infos()
 
     def begin(self, episode: Episode) -> None:
         """Start a given episode without building observations."""
@@ -225,7 +225,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         )
         live = self.agents
         results = (
-            self._observations(),
+            self.observations(),
             {name: float(reward) for name in live},
             {name: bool(resolved) for name in live},
             {name: bool(cut) for name in live},
@@ -334,7 +334,8 @@ class HM3DM3ParallelEnv(ParallelEnv):
         assert self.episode is not None
         return Privileged(self.episode, self.sim)
 
-    def _observations(self) -> dict[str, Any]:
+    def observations(self) -> dict[str, Any]:
+        """The observation of every robot now, in fresh arrays."""
         frames = dict(enumerate(self.frames))
         return {
             name: observe(

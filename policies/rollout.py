@@ -47,13 +47,17 @@ def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
     return SimulatedRecognizer(noise), SimulatedEncoder(config.encoder)
 
 
+BRIEF = ObservationConfig(keys=("pose", "alive", "goal_unresolved"))
+"""What policies that work on the shared state need of an observation: next to nothing, which keeps steps cheap."""
+
+
 def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3DM3ParallelEnv:
-    """An environment that renders what the eyes need, and builds small observations."""
-    keys = ("rgb", "pose", "alive") if recognizer.needs_rgb or encoder.needs_rgb else ("pose", "alive")
-    observation = ObservationConfig(keys=keys, image_size=config.observation.image_size)
-    return HM3DM3ParallelEnv(
-        replace(config, observation=observation, semantic=recognizer.needs_semantic or encoder.needs_semantic)
-    )
+    """An environment that renders what the eyes need besides what the observation has."""
+    observation = config.observation
+    if (recognizer.needs_rgb or encoder.needs_rgb) and "rgb" not in observation.keys:
+        observation = replace(observation, keys=(*observation.keys, "rgb"))
+    semantic = recognizer.needs_semantic or encoder.needs_semantic
+    return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=semantic))
 
 
 def episode_seed(seed: int, episode: str) -> int:
@@ -95,7 +99,7 @@ def play(
         shared = env.shared
         if watch is not None:
             watch(shared)
-        actions = policy.act({}, shared)
+        actions = policy.act(env.observations(), shared)
         env.advance([actions.get(name, 0) for name in env.possible_agents])
     used = "none" if policy.privileged else recognizer.name
     return env.record(method, seed, policy.privileged, used, policy.record())

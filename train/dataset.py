@@ -24,7 +24,7 @@ from hm3dm3_env.env import EnvConfig
 from hm3dm3_env.episodes.schema import load_split
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
-from policies.rollout import SMALL, EyesConfig, make_env, make_eyes, play
+from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
 from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_shard, write_shard
 
@@ -130,7 +130,7 @@ def _shard(config: DatasetConfig, job: tuple[list[int], int], path: str) -> None
         model = load(config.checkpoint, "cpu")[0]
     episodes = load_split(data_root(config.data), config.split)[: config.limit]
     eyes = make_eyes(config.eyes)
-    env = make_env(EnvConfig(split=config.split, data=config.data, camera=config.camera), *eyes)
+    env = make_env(EnvConfig(split=config.split, data=config.data, camera=config.camera, observation=BRIEF), *eyes)
     policy = CollectingPolicy(config.mixture, model, HigaConfig(features=config.features))
     samples = []
     for i in indices:
