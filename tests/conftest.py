@@ -15,9 +15,15 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env  # noqa: E402
+from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv, parallel_env  # noqa: E402
 from hm3dm3_env.episodes.generate import GenerateConfig, generate  # noqa: E402
+from hm3dm3_env.episodes.schema import Episode, load_split  # noqa: E402
+from hm3dm3_env.record import EpisodeRecord  # noqa: E402
+from hm3dm3_env.sim.base import Camera  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
+from policies import rollout  # noqa: E402
+from policies.base import TeamPolicy  # noqa: E402
+from policies.rollout import BRIEF, EyesConfig, make_eyes  # noqa: E402
 from tests.rooms import write_two_rooms  # noqa: E402
 
 settings.register_profile(
@@ -69,3 +75,28 @@ def make_env(data: Path) -> Callable[..., HM3DM3ParallelEnv]:
         return parallel_env(render_mode, **{"split": "rooms", "data": str(data), "camera": SMALL, **config})
 
     return make
+
+
+@pytest.fixture(scope="session")
+def rooms_episodes(data: Path) -> list[Episode]:
+    """The episodes of the split "rooms"."""
+    return load_split(data, "rooms")
+
+
+@pytest.fixture(scope="session")
+def play_rooms(data: Path, rooms_episodes: list[Episode]) -> Callable[..., EpisodeRecord]:
+    """Plays one episode of the split "rooms" with a policy, and small frames."""
+    environments: dict[EyesConfig, tuple[HM3DM3ParallelEnv, Any]] = {}
+
+    def run(
+        policy: TeamPolicy, index: int, seed: int = 0, eyes: EyesConfig | None = None, watch: Any = None
+    ) -> EpisodeRecord:
+        eyes = eyes or EyesConfig()
+        if eyes not in environments:
+            made = make_eyes(eyes)
+            config = EnvConfig(split="rooms", data=str(data), camera=Camera(**SMALL), observation=BRIEF)
+            environments[eyes] = (rollout.make_env(config, *made), made)
+        env, made = environments[eyes]
+        return rollout.play(env, policy, rooms_episodes[index], made, "test", seed, watch)
+
+    return run
