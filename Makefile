@@ -6,8 +6,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo
 DATA := data
-# Parallelism is by process; the trainer alone uses both cores.
-export OMP_NUM_THREADS ?= 2
+# Parallelism is by process.
+export OMP_NUM_THREADS ?= 1
 
 define step
 @printf '\n== %s\n' "$(1)"; start=$$(date +%s); $(2) && printf '== took %s s\n' "$$(( $$(date +%s) - start ))"

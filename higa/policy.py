@@ -139,12 +139,9 @@ class HigaBase:
         current = self.targets[k]
         if current is not None and self.crew.still_there(current):
             return current
-        points = self.crew.frontiers().points
         self.targets[k] = None
-        distances = self.crew.frontier_distances(k)
-        reachable = np.isfinite(distances)
-        if reachable.any():
-            points, distances = points[reachable], distances[reachable]
+        points, distances = self.crew.options(k)
+        if len(points):
             costs = distances
             if goal is not None and self.crew.heat is not None:
                 costs = frontier_costs(

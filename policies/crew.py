@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hm3dm3_env.geometry import Pose
+from hm3dm3_env.mapping import FREE
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import declare
 from policies.base import TeamTask
 from policies.frontiers import FrontierConfig, Frontiers, find_frontiers
 from policies.heatmaps.maps import HeatConfig, HeatMaps
-from policies.planner import FORWARD, LEFT, LOOK_DOWN, LOOK_UP, Field, MapPlanner, PlannerConfig, face
+from policies.planner import FORWARD, LEFT, LOOK_DOWN, LOOK_UP, RIGHT, Field, MapPlanner, PlannerConfig, face
 from policies.recognition.tracker import Track, Tracker, TrackerConfig
 
 
@@ -46,6 +47,10 @@ class CrewConfig:
     """Steps for which known frontiers are good enough to keep going to one (a new choice looks again)."""
     detour: float = 5.0
     """Metres that a frontier costs extra when no known floor leads to any."""
+    patrol_cell: float = 1.5
+    """With no frontier left, robots look around again at places this far apart, metres ..."""
+    patrol_gap: float = 2.0
+    """... that are at least this far from where somebody looked around, metres."""
     desperate: float = 0.35
     """With no frontier left, candidates from this score on are accepted and declared."""
 
@@ -61,6 +66,9 @@ class _Robot:
     track: Track | None = None
     peeks: int = 0
     bumps: int = 0
+    """In a row."""
+    escape: list[int] = field(default_factory=list)
+    """Actions that free a robot that bumped."""
 
 
 class Crew:
@@ -74,9 +82,10 @@ class Crew:
         self.heat = HeatMaps(config.heat, shared.map, len(shared.goals)) if config.use_heat else None
         self.robots = [_Robot(config.first_scan) for _ in shared.poses]
         self.done: list[np.ndarray] = []
+        self.looked: list[np.ndarray] = [p.position for p in shared.poses]
         self._frontiers: Frontiers | None = None
         self._frontiers_step = -1
-        self._fields: dict[tuple[int, bool], Field] = {}
+        self._fields: dict[tuple[int, int], Field] = {}
 
     # -- seeing --------------------------------------------------------------------------------------------
 
@@ -97,20 +106,27 @@ class Crew:
         return appeared
 
     def _feel(self, robot: _Robot, pose: Pose) -> None:
-        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said."""
+        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said. After n bumps in a row
+        a robot turns n times, to alternating sides, before it goes on."""
         assert robot.last is not None
-        if np.hypot(pose.x - robot.last.x, pose.z - robot.last.z) < 0.1:
+        if np.hypot(pose.x - robot.last.x, pose.z - robot.last.z) >= 0.1:
+            robot.bumps = 0
+        else:
             robot.bumps += 1
             robot.path = None
+            side, turns = (LEFT if robot.bumps % 2 else RIGHT), robot.bumps
+            if robot.bumps > 6:  # five of twelve directions at a time visits them all
+                side, turns = LEFT, 5
+            robot.escape = [side] * turns + [FORWARD]
             ahead = np.array([-np.sin(pose.heading), 0, -np.cos(pose.heading)])
             reach = self.shared.body.radius + self.shared.map.cell
             self.shared.map.mark_occupied(pose.position + ahead * reach)
 
-    def field(self, agent: int, through_unknown: bool = False) -> Field:
-        """Distances from a robot, once a step."""
-        key = (agent, through_unknown)
+    def field(self, agent: int, hope: int = 0) -> Field:
+        """Distances from a robot (see `MapPlanner.field`), once a step."""
+        key = (agent, hope)
         if key not in self._fields:
-            self._fields[key] = self.planner.field(self.shared.poses[agent], through_unknown)
+            self._fields[key] = self.planner.field(self.shared.poses[agent], hope)
         return self._fields[key]
 
     def frontiers(self, fresh: bool = True) -> Frontiers:
@@ -123,15 +139,35 @@ class Crew:
             passable = ~self.planner.grown[window]
             found = find_frontiers(self.shared.map, passable, window, self.config.frontiers)
             radius = self.config.frontiers.done_radius
-            keep = np.array(
-                [
-                    not any(np.hypot(p[0] - d[0], p[2] - d[2]) < radius for d in self.done)
-                    for p in found.points
-                ],
-                bool,
-            )
+            keep = np.array([not _near_any(p, self.done, radius) for p in found.points], bool)
             self._frontiers = Frontiers(found.points[keep], found.sizes[keep]) if len(keep) else found
+            if not len(self._frontiers.points):
+                self._frontiers = self._patrol(window)
         return self._frontiers
+
+    def _patrol(self, window: tuple[slice, slice]) -> Frontiers:
+        """Places to look around again once all is explored: known floor that nobody scanned from nearby."""
+        step = int(self.config.patrol_cell / self.shared.map.cell)
+        free = (self.shared.map.cells[window] == FREE) & ~self.planner.grown[window]
+        cells = np.argwhere(free[::step, ::step]) * step + (window[0].start, window[1].start)
+        points = [
+            p
+            for p in self.shared.map.to_world(cells)
+            if not _near_any(p, self.looked, self.config.patrol_gap)
+            and not _near_any(p, self.done, self.config.frontiers.done_radius)
+        ]
+        return Frontiers(np.array(points).reshape(-1, 3), np.zeros(len(points)))
+
+    def options(self, agent: int) -> tuple[np.ndarray, np.ndarray]:
+        """(P, 3) places that a robot may explore, and (P,) metres to them; what nobody can reach is given up."""
+        points, distances = self.frontiers().points, self.frontier_distances(agent)
+        reachable = np.isfinite(distances)
+        if len(points) and not reachable.any():
+            living = [k for k, alive in enumerate(self.shared.alive) if alive]
+            lost = np.all([~np.isfinite(self.frontier_distances(k)) for k in living], 0)
+            self.done.extend(points[lost])
+            self._frontiers = None
+        return points[reachable], distances[reachable]
 
     def still_there(self, point: np.ndarray) -> bool:
         """Whether there is still a frontier at or near a point."""
@@ -144,10 +180,9 @@ class Crew:
         floor, inf: never."""
         points = self.frontiers().points
         distances = self.planner.distances(self.field(agent), points)
-        if len(points) and not np.isfinite(distances).any():
-            distances = (
-                self.planner.distances(self.field(agent, through_unknown=True), points) + self.config.detour
-            )
+        for hope in (1, 2):
+            if len(points) and not np.isfinite(distances).any():
+                distances = self.planner.distances(self.field(agent, hope), points) + hope * self.config.detour
         return distances
 
     # -- doing ---------------------------------------------------------------------------------------------
@@ -175,6 +210,7 @@ class Crew:
             return level
         if np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive:
             self._finish(point)
+            self.looked.append(pose.position)
             robot.path, robot.scan = None, self.config.arrival_scan
             return self.scan(agent)
         action = self._walk(agent, point)
@@ -219,6 +255,8 @@ class Crew:
 
     def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:
         robot, pose = self.robots[agent], self.shared.poses[agent]
+        if robot.escape:
+            return robot.escape.pop(0)
         stale = (
             robot.path is None
             or robot.age >= self.config.replan
@@ -227,9 +265,10 @@ class Crew:
             or not all(self.planner.clear(a, b) for a, b in zip(robot.path, robot.path[1:]))
         )
         if stale:
-            path = self.planner.path(self.field(agent), point, slack)
-            if not len(path):
-                path = self.planner.path(self.field(agent, through_unknown=True), point, slack)
+            path = np.zeros((0, 3))
+            for hope in range(3):
+                if not len(path):
+                    path = self.planner.path(self.field(agent, hope), point, slack)
             if not len(path):
                 return None
             robot.path, robot.goal_point, robot.age = path, point, 0
@@ -241,6 +280,10 @@ class Crew:
         return action
 
 
+def _near_any(point: np.ndarray, places: Sequence[np.ndarray], radius: float) -> bool:
+    return any(np.hypot(point[0] - p[0], point[2] - p[2]) < radius for p in places)
+
+
 def nearest_free(
     distances: Sequence[float] | np.ndarray, points: np.ndarray, taken: Sequence[np.ndarray], gap: float = 1.0
 ) -> int | None:
@@ -249,6 +292,6 @@ def nearest_free(
     distances = np.asarray(distances, float)
     if not len(distances) or not np.isfinite(distances).any():
         return None
-    free = np.array([not any(np.hypot(p[0] - t[0], p[2] - t[2]) < gap for t in taken) for p in points])
+    free = np.array([not _near_any(p, taken, gap) for p in points])
     masked = np.where(free, distances, np.inf)
     return int(masked.argmin() if np.isfinite(masked).any() else distances.argmin())

@@ -95,9 +95,9 @@ class FrontierPolicy:
         current = self.targets[k]
         if current is not None and self.crew.still_there(current):
             return current
-        points = self.crew.frontiers().points
+        points, distances = self.crew.options(k)
         others = [t for i, t in enumerate(self.targets) if i != k and t is not None]
-        pick = nearest_free(self.crew.frontier_distances(k), points, others)
+        pick = nearest_free(distances, points, others)
         self.targets[k] = None if pick is None else points[pick]
         return self.targets[k]
 

@@ -36,9 +36,8 @@ class TrainConfig:
     """Share of scenes whose samples are never trained on; the epoch that is best there is kept."""
     seed: int = 0
     device: str = "auto"
-    threads: int = 2
-    """CPU threads of torch; the result does not depend on it only up to rounding, so it is part of a run's
-    settings."""
+    threads: int = 1
+    """CPU threads of torch; more can change results by rounding, and stall when others want the cores."""
     tracking: str = "offline"
     """wandb: offline, online or off."""
     network: AssignerConfig = field(default_factory=AssignerConfig)
