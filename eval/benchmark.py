@@ -10,6 +10,7 @@ A method is a policy's name, or the name of a variant: a policy with a config of
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
@@ -29,7 +30,7 @@ from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera
 from hm3dm3_env.task import TaskConfig
-from policies.base import make_policy, policy_class
+from policies.base import make_policy
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 
 
@@ -58,7 +59,8 @@ class BenchmarkConfig:
     task: TaskConfig = field(default_factory=TaskConfig)
     map: MapConfig = field(default_factory=MapConfig)
     observation: ObservationConfig = field(default_factory=lambda: BRIEF)
-    """What policies get as observations; add keys for a method that reads them (observation.keys=[rgb,depth,...])."""
+    """What policies get as observations; add keys for a method that reads them
+    (observation.keys=[rgb,depth,...])."""
     eyes: EyesConfig = field(default_factory=EyesConfig)
 
 
@@ -72,9 +74,12 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method: give one name or a list of different names, not {config.method!r}")
     specs = {name: _spec(config, name) for name in methods}
+    make_eyes(config.eyes)
+    if config.limit is not None and config.limit < 1:
+        raise ValueError(f"limit must be at least 1 episode (or null: all), not {config.limit}")
     episodes = load_split(data_root(config.data), config.split)[: config.limit]
     if not episodes:
-        raise ValueError(f"split {config.split!r}: no episodes (limit={config.limit})")
+        raise ValueError(f"split {config.split!r}: no episodes")
     out = Path(config.out)
     for name, spec in specs.items():
         _claim(out / "records" / name, _settings(config, name, spec))
@@ -96,29 +101,31 @@ def _quoted(argument: str) -> str:
 
 
 def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
-    """{"policy": ..., "config": {...}} of a method."""
+    """{"policy": ..., "config": {...}, "weights": hash of its checkpoint} of a method that can be made."""
     variants = config.variants or {}
     if name not in variants:
-        policy_class(name)
-        return {"policy": name, "config": {}}
-    value = dict(variants[name])
-    if "policy" not in value:
+        value = {"policy": name}
+    elif isinstance(variants[name], Mapping) and "policy" in variants[name]:
+        value = dict(variants[name])
+    else:
         raise ValueError(f"variants.{name}: needs policy=<name>")
     policy = value.pop("policy")
-    policy_class(policy)
-    return {"policy": policy, "config": value}
+    make_policy(policy, value)  # bad input ends here, before anything is written
+    weights = value.get("checkpoint")
+    digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
+    return {"policy": policy, "config": value, "weights": digest}
 
 
 def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """What decides a method's records; weights by their content."""
-    weights = spec["config"].get("checkpoint")
-    digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
-    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation", "eyes")}
+    rest = {
+        key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation", "eyes")
+    }
     return {
         "method": name,
         "policy": spec["policy"],
         "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
-        "checkpoint": digest,
+        "checkpoint": spec["weights"],
         "split": config.split,
         "seed": config.seed,
         **rest,
@@ -178,8 +185,18 @@ _worker: dict[str, Any] = {}
 
 def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str) -> None:
     """Play one episode and save its record; environment, eyes and policies are kept in the worker."""
-    key = repr((config.split, config.data, config.camera, config.body, config.task, config.map, config.observation,
-                config.eyes))
+    key = repr(
+        (
+            config.split,
+            config.data,
+            config.camera,
+            config.body,
+            config.task,
+            config.map,
+            config.observation,
+            config.eyes,
+        )
+    )
     if _worker.get("key") != key:
         _one_thread()
         eyes = make_eyes(config.eyes)
@@ -196,10 +213,11 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
         )
         _worker.update(key=key, eyes=eyes, env=made, episodes={e.id: e for e in made.episodes}, policies={})
     env: HM3DM3ParallelEnv = _worker["env"]
-    if name not in _worker["policies"]:
-        _worker["policies"][name] = make_policy(spec["policy"], spec["config"])
+    policy = repr(spec)
+    if policy not in _worker["policies"]:
+        _worker["policies"][policy] = make_policy(spec["policy"], spec["config"])
     record: EpisodeRecord = play(
-        env, _worker["policies"][name], _worker["episodes"][episode], _worker["eyes"], name, config.seed
+        env, _worker["policies"][policy], _worker["episodes"][episode], _worker["eyes"], name, config.seed
     )
     record.save(_path(Path(config.out), name, episode))
 

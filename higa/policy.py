@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -179,15 +178,10 @@ class HigaPolicy(HigaBase):
                 "method higa needs policy.checkpoint=<file>; train one with `python -m train.dagger`, "
                 "or use method higa_rule"
             )
-        self.model = _load(self.config.checkpoint, self.config.device)
+        from higa.checkpoint import load  # torch is needed only here
+
+        self.model = load(self.config.checkpoint, self.config.device)[0]
 
     def scores(self, inputs: Decision) -> np.ndarray:
         """The network's."""
         return self.model.scores(inputs)
-
-
-@lru_cache(maxsize=4)
-def _load(path: str, device: str) -> Any:
-    from higa.checkpoint import load
-
-    return load(path, device)[0]
