@@ -57,11 +57,16 @@ def collect(config: DatasetConfig) -> Path:
     """Collect until there are `size` samples in this round; returns the data set's folder.
 
     Raises:
-        EpisodeError: the split is missing. ShardError: the folder holds another run's samples.
+        EpisodeError: the split is missing. ShardError: the folder holds another run's samples,
+            or the split no episodes. ValueError: a size that cannot be.
     """
+    if config.episodes_per_shard < 1 or (config.limit is not None and config.limit < 1):
+        raise ValueError("episodes_per_shard and limit must be at least 1")
     folder = Path(config.out)
     part = folder / "data" / f"round={config.round:02d}"
     episodes = load_split(data_root(config.data), config.split)[: config.limit]
+    if not episodes:
+        raise ShardError(f"split {config.split!r} has no episodes")
     settings = _settings(config)
     stamp = folder / "meta" / f"round-{config.round:02d}.json"
     if stamp.exists() and stamp.read_bytes() != json_bytes(settings, 1):
@@ -130,7 +135,9 @@ def _shard(config: DatasetConfig, job: tuple[list[int], int], path: str) -> None
         model = load(config.checkpoint, "cpu")[0]
     episodes = load_split(data_root(config.data), config.split)[: config.limit]
     eyes = make_eyes(config.eyes)
-    env = make_env(EnvConfig(split=config.split, data=config.data, camera=config.camera, observation=BRIEF), *eyes)
+    env = make_env(
+        EnvConfig(split=config.split, data=config.data, camera=config.camera, observation=BRIEF), *eyes
+    )
     policy = CollectingPolicy(config.mixture, model, HigaConfig(features=config.features))
     samples = []
     for i in indices:

@@ -42,6 +42,13 @@ class TrainConfig:
     """wandb: offline, online or off."""
     network: AssignerConfig = field(default_factory=AssignerConfig)
 
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 1 or not 0 <= self.held_out < 1:
+            raise ValueError(
+                "train needs epochs >= 1, batch >= 1 and 0 <= held_out < 1, not "
+                f"{self.epochs}, {self.batch} and {self.held_out}"
+            )
+
 
 def load_rows(folder: Path | str, last_round: int = 0) -> list[Row]:
     """All samples of a data set up to a DAgger round, in order of rounds and shards."""
