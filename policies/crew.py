@@ -106,8 +106,8 @@ class Crew:
         return appeared
 
     def _feel(self, robot: _Robot, pose: Pose) -> None:
-        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said. After n bumps in a row
-        a robot turns n times, to alternating sides, before it goes on."""
+        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said. After n
+        bumps in a row a robot turns n times, to alternating sides, before it goes on."""
         assert robot.last is not None
         if np.hypot(pose.x - robot.last.x, pose.z - robot.last.z) >= 0.1:
             robot.bumps = 0
@@ -159,7 +159,8 @@ class Crew:
         return Frontiers(np.array(points).reshape(-1, 3), np.zeros(len(points)))
 
     def options(self, agent: int) -> tuple[np.ndarray, np.ndarray]:
-        """(P, 3) places that a robot may explore, and (P,) metres to them; what nobody can reach is given up."""
+        """(P, 3) places that a robot may explore, and (P,) metres to them; what nobody can reach is given
+        up."""
         points, distances = self.frontiers().points, self.frontier_distances(agent)
         reachable = np.isfinite(distances)
         if len(points) and not reachable.any():
@@ -182,7 +183,8 @@ class Crew:
         distances = self.planner.distances(self.field(agent), points)
         for hope in (1, 2):
             if len(points) and not np.isfinite(distances).any():
-                distances = self.planner.distances(self.field(agent, hope), points) + hope * self.config.detour
+                through = self.planner.distances(self.field(agent, hope), points)
+                distances = through + hope * self.config.detour
         return distances
 
     # -- doing ---------------------------------------------------------------------------------------------

@@ -85,7 +85,8 @@ class MapPlanner:
                 _stamp(grid, cells, disc)
 
     def field(self, pose: Pose, hope: int = 0) -> Field:
-        """Distances from a robot over known free floor; with `hope` 1 over unknown floor too, with 2 closer to obstacles."""
+        """Distances from a robot over known free floor; with `hope` 1 over unknown floor too, with 2 closer
+        to obstacles."""
         rows, columns = self.map.window(1.0)
         block = self.config.coarsen
         corner = np.array([rows.start, columns.start])

@@ -48,7 +48,8 @@ def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
 
 
 BRIEF = ObservationConfig(keys=("pose", "alive", "goal_unresolved"))
-"""What policies that work on the shared state need of an observation: next to nothing, which keeps steps cheap."""
+"""What policies that work on the shared state need of an observation: next to nothing, which keeps steps
+cheap."""
 
 
 def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3DM3ParallelEnv:
