@@ -113,8 +113,20 @@ def test_unknown_floor_is_entered_only_on_request() -> None:
     plan, target = planner(shared), np.array([2.0, 0, 0.0])
     start = Pose(-1, 0, 0, 0.0)
     assert not len(plan.path(plan.field(start), target))
-    hopeful = plan.path(plan.field(start, through_unknown=True), target)
+    hopeful = plan.path(plan.field(start, hope=1), target)
     assert length(hopeful) == pytest.approx(3.0, abs=0.3)
+
+
+def test_a_narrow_gap_is_tried_last() -> None:
+    """35 cm between two walls: too narrow with clearance on both sides, not for a body of radius 0.17."""
+    shared = open_map()
+    paint(shared, (0, -4), (0.1, 0), OCCUPIED)
+    paint(shared, (0, 0.35), (0.1, 4), OCCUPIED)
+    plan, start, target = planner(shared, coarsen=1), Pose(-2, 0, 0.2, 0.0), np.array([2.0, 0, 0.2])
+    assert not len(plan.path(plan.field(start), target))
+    assert length(plan.path(plan.field(start, hope=1), target)) > 8  # round the end, over unknown floor
+    path = plan.path(plan.field(start, hope=2), target)
+    assert length(path) == pytest.approx(4.0, abs=0.2)
 
 
 def test_a_point_behind_the_surface_counts_as_the_floor_before_it() -> None:
