@@ -1,0 +1,266 @@
+"""Evaluation in the two rooms: what it writes, and that it continues where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from eval import benchmark
+from eval.benchmark import BenchmarkConfig, evaluate
+from eval.table import percent
+from higa.checkpoint import save
+from higa.network import Assigner
+from hm3dm3_env import metrics
+from hm3dm3_env.record import load_record
+from hm3dm3_env.sim.base import Camera
+from policies.rollout import EyesConfig
+
+KEYS = {
+    "sr", "sr_ci", "spl", "spl_ci", "sr_on", "sr_tn", "sr_iin", "episode_success", "makespan", "episodes",
+    "goals", "recogniser", "privileged", "split", "seed",
+}  # fmt: skip
+
+
+@pytest.fixture
+def config(data: Path, tmp_path: Path) -> BenchmarkConfig:
+    """Four episodes, in this process, without pictures."""
+    return BenchmarkConfig(
+        method="random", split="rooms", limit=4, out=str(tmp_path / "out"), data=str(data), workers=1,
+        pictures=0, camera=Camera(36, 64),
+    )  # fmt: skip
+
+
+def files(out: str | Path) -> dict[str, bytes]:
+    """All records and results of an evaluation; the table's last line is the command and differs."""
+    found = {str(p.relative_to(out)): p.read_bytes() for p in sorted(Path(out).rglob("*.json"))}
+    found["table.txt"] = Path(out, "table.txt").read_bytes().rpartition(b"made by:")[0]
+    return found
+
+
+def records(out: str | Path) -> dict[str, bytes]:
+    return {name: content for name, content in files(out).items() if name.startswith("records")}
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """(method, episode) of everything that is played in this process."""
+    log: list[tuple[str, str]] = []
+    play = benchmark._play
+
+    def watched(config: Any, spec: Any, name: str, episode: str) -> None:
+        log.append((name, episode))
+        play(config, spec, name, episode)
+
+    monkeypatch.setattr(benchmark, "_play", watched)
+    return log
+
+
+def test_summary(config: BenchmarkConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    config = replace(config, method=["random", "oracle"], limit=None)
+    summary = evaluate(config)
+    out = Path(config.out)
+    assert json.loads((out / "summary.json").read_text()) == summary
+    assert list(summary) == ["random", "oracle"]
+    for name, values in summary.items():
+        assert KEYS <= set(values)
+        again = metrics.summarise(
+            [load_record(p) for p in sorted((out / "records" / name).glob("rooms-*.json"))]
+        )
+        assert {key: values[key] for key in again} == again
+        assert values["episodes"] == 9 and values["split"] == "rooms" and values["seed"] == 0
+        assert values["sr_ci"][0] <= values["sr"] <= values["sr_ci"][1]
+    assert summary["oracle"]["sr"] == 1.0 and summary["oracle"]["spl"] > 0.75
+    assert summary["random"]["sr"] < 0.5
+    assert (summary["oracle"]["privileged"], summary["oracle"]["recogniser"]) == (True, "none")
+    assert (summary["random"]["privileged"], summary["random"]["recogniser"]) == (False, "simulated")
+    text = (out / "table.txt").read_text()
+    assert text in capsys.readouterr().out
+    assert (
+        "split rooms: 9 episodes" in text and "seed 0" in text and "simulated" in text and "36x64@42" in text
+    )
+    assert text.splitlines()[-1].startswith("made by: python -m eval.benchmark")
+    row = next(line for line in text.splitlines() if line.startswith("oracle"))
+    assert row.split()[1].startswith("100.0") and row.endswith("yes")
+    assert not (out / "pictures").exists()
+
+
+def test_percent() -> None:
+    assert percent(0.41, [0.382, 0.439]) == "41.0 [38.2, 43.9]"
+    assert percent(0.5) == "50.0" and percent(None, None) == "-"
+
+
+def test_continues(config: BenchmarkConfig, played: list[tuple[str, str]]) -> None:
+    evaluate(config)
+    before = files(config.out)
+    assert len(played) == 4
+    evaluate(config)
+    assert len(played) == 4  # nothing was left to do
+    missing = Path(config.out, "records", "random", "rooms-00002.json")
+    missing.unlink()
+    evaluate(config)
+    assert played[4:] == [("random", "rooms-00002")] and files(config.out) == before
+    evaluate(replace(config, limit=5))  # more of the same goes into the same folder
+    assert played[5:] == [("random", "rooms-00004")]
+    assert records(config.out).items() > {k: v for k, v in before.items() if k.startswith("records")}.items()
+
+
+@pytest.mark.parametrize("damage", [b"", b"half", b"not a record"])
+def test_damaged_records_are_played_again(
+    damage: bytes, config: BenchmarkConfig, played: list[tuple[str, str]]
+) -> None:
+    evaluate(config)
+    before = files(config.out)
+    path = Path(config.out, "records", "random", "rooms-00001.json")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage == b"half" else damage)
+    evaluate(config)
+    assert played[4:] == [("random", "rooms-00001")] and files(config.out) == before
+
+
+def test_any_number_of_workers(config: BenchmarkConfig, tmp_path: Path) -> None:
+    methods = ["random", "oracle"]
+    evaluate(replace(config, method=methods))
+    evaluate(replace(config, method=methods, workers=2, out=str(tmp_path / "two")))
+    assert files(config.out) == files(tmp_path / "two") and len(records(config.out)) == 10
+
+
+def test_methods_do_not_depend_on_each_other(config: BenchmarkConfig, tmp_path: Path) -> None:
+    evaluate(replace(config, method=["oracle", "random"]))
+    evaluate(replace(config, out=str(tmp_path / "alone")))
+    together = records(config.out)
+    assert records(tmp_path / "alone").items() <= together.items()
+
+
+def test_seeds(config: BenchmarkConfig, tmp_path: Path) -> None:
+    evaluate(config)
+    evaluate(replace(config, seed=1, out=str(tmp_path / "other")))
+    name = "records/random/rooms-00000.json"
+    assert records(config.out)[name] != records(tmp_path / "other")[name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"camera": Camera(48, 64)},
+        {"eyes": EyesConfig(recogniser="perfect")},
+        {"variants": {"random": {"policy": "frontier"}}},
+    ],
+)
+def test_other_settings_need_another_folder(config: BenchmarkConfig, change: dict[str, Any]) -> None:
+    config = replace(config, limit=1)
+    evaluate(config)
+    before = files(config.out)
+    with pytest.raises(ValueError, match=r"settings\.json.*other settings.*out="):
+        evaluate(replace(config, **change))
+    assert files(config.out) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"method": "rnadom"}, "rnadom.*available.*frontier"),
+        ({"method": []}, "method.*name"),
+        ({"method": ["random", "random"]}, "different names"),
+        ({"limit": 0}, "limit must be at least 1"),
+        ({"limit": -1}, "limit must be at least 1"),
+        ({"split": "nowhere"}, "nowhere"),
+        ({"method": "mine", "variants": {"mine": {"crew": {}}}}, r"variants\.mine.*policy"),
+        ({"method": "mine", "variants": {"mine": None}}, r"variants\.mine.*policy"),
+        ({"method": "mine", "variants": {"mine": {"policy": "nix"}}}, "nix"),
+        ({"method": "mine", "variants": {"mine": {"policy": "frontier", "croo": 1}}}, "croo"),
+        ({"method": "higa"}, "checkpoint"),
+        ({"eyes": EyesConfig(recogniser="owlv3")}, "recogniser.*owlv3"),
+    ],
+)
+def test_bad_input_ends_before_anything_is_written(
+    change: dict[str, Any], words: str, config: BenchmarkConfig
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate(replace(config, **change))
+    assert not Path(config.out).exists()
+
+
+def test_variants(config: BenchmarkConfig, tmp_path: Path) -> None:
+    """A name is not a policy: two evaluations in one process may mean different things by it."""
+
+    def run(patience: int, out: str) -> dict[str, bytes]:
+        variants = {"mine": {"policy": "frontier", "crew": {"first_scan": patience}}}
+        evaluate(replace(config, method="mine", variants=variants, limit=2, out=str(tmp_path / out)))
+        return records(tmp_path / out)
+
+    first, other, again = run(11, "a"), run(2, "b"), run(11, "c")
+    assert first == again
+    assert first["records/mine/rooms-00001.json"] != other["records/mine/rooms-00001.json"]
+    assert load_record(tmp_path / "a" / "records" / "mine" / "rooms-00000.json").method == "mine"
+
+
+def test_checkpoints_count_by_their_content(config: BenchmarkConfig, tmp_path: Path) -> None:
+    def run(seed: int, file: str, out: str) -> dict[str, bytes]:
+        torch.manual_seed(seed)
+        save(tmp_path / file, Assigner(), {})
+        variants = {"mine": {"policy": "higa", "checkpoint": str(tmp_path / file), "device": "cpu"}}
+        evaluate(replace(config, method="mine", variants=variants, limit=2, out=str(tmp_path / out)))
+        return records(tmp_path / out)
+
+    first = run(0, "a.pt", "one")
+    assert run(0, "elsewhere.pt", "one") == first  # the same weights at another place
+    with pytest.raises(ValueError, match="other settings"):
+        run(1, "a.pt", "one")  # other weights at the same place
+    name = "records/mine/rooms-00001.json"
+    assert run(1, "a.pt", "two")[name] != first[name]
+
+
+# -- killed runs -------------------------------------------------------------------------------------------
+
+
+def kill_when(command: list[str], ready: Callable[[], bool], **options: Any) -> None:
+    """Start a command, and SIGKILL it and its workers once `ready()`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], start_new_session=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, **options,
+    )  # fmt: skip
+    try:
+        limit = time.monotonic() + 60
+        while not ready():
+            assert process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_killed_evaluation_continues(config: BenchmarkConfig, tmp_path: Path) -> None:
+    whole = replace(config, method=["frontier", "oracle"], limit=None, out=str(tmp_path / "whole"))
+    evaluate(whole)
+    out = tmp_path / "killed"
+    arguments = [
+        "eval.benchmark", "method=[frontier,oracle]", "split=rooms", f"out={out}", f"data={config.data}",
+        "workers=1", "pictures=0", "camera.width=36", "camera.height=64",
+    ]  # fmt: skip
+    kill_when(arguments, lambda: len(list(out.glob("records/*/rooms-*.json"))) >= 3)
+    assert 3 <= len(list(out.glob("records/*/rooms-*.json"))) < 18 and not (out / "summary.json").exists()
+    done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert files(out) == files(whole.out)
+    assert done.stdout in (out / "table.txt").read_text() + "\n"
+    assert "'method=[frontier,oracle]'" in (out / "table.txt").read_text().splitlines()[-1]
+
+
+def test_command_line_errors() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "eval.benchmark", "method=nix"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and "error: unknown method 'nix'" in done.stderr
+    assert "Traceback" not in done.stderr
