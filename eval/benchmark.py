@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from hm3dm3_env.sim.base import Body, Camera
 from hm3dm3_env.task import TaskConfig
 from policies.base import make_policy
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+from policies.workers import worker_pool
 
 
 @dataclass
@@ -164,7 +164,7 @@ def _run(
         total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05
     )
     if todo and config.workers > 1:
-        with ProcessPoolExecutor(min(config.workers, len(todo)), mp_context=get_context("spawn")) as pool:
+        with worker_pool(min(config.workers, len(todo))) as pool:
             futures = [pool.submit(_play, config, specs[name], name, episode) for _, episode, name in todo]
             try:
                 for future in as_completed(futures):

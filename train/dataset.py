@@ -9,9 +9,7 @@ with the same final bytes, with any number of workers.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from hm3dm3_env.episodes.schema import load_split
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+from policies.workers import worker_pool
 from train.collect import CollectingPolicy, MixtureConfig
 from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_shard, write_shard
 
@@ -78,9 +77,7 @@ def collect(config: DatasetConfig) -> Path:
     passes = -(-len(episodes) // config.episodes_per_shard)
     bar = tqdm(total=config.size, desc=f"samples (round {config.round})", unit="sample")
     total, number = 0, 0
-    pool = (
-        ProcessPoolExecutor(config.workers, mp_context=get_context("spawn")) if config.workers > 1 else None
-    )
+    pool = worker_pool(config.workers) if config.workers > 1 else None
     try:
         pending: dict[int, Any] = {}
         while total < config.size:

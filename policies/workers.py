@@ -1,0 +1,24 @@
+"""Worker processes that end with the process that started them."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context, parent_process
+from threading import Thread
+
+
+def worker_pool(count: int) -> ProcessPoolExecutor:
+    """A pool of fresh processes. Without the watch, workers of a killed run would wait for work for ever."""
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
