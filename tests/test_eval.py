@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -256,6 +257,20 @@ def test_a_killed_evaluation_continues(config: BenchmarkConfig, tmp_path: Path) 
     assert files(out) == files(whole.out)
     assert done.stdout in (out / "table.txt").read_text() + "\n"
     assert "'method=[frontier,oracle]'" in (out / "table.txt").read_text().splitlines()[-1]
+
+
+def test_workers_end_with_a_killed_run() -> None:
+    """The pipe is at its end only when nobody is left who could write to it."""
+    code = (
+        "import os\nfrom policies.workers import worker_pool\n"
+        "print(worker_pool(2).submit(pow, 2, 5).result(), flush=True)\nos.kill(os.getpid(), 9)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.communicate(timeout=30)[0] == b"32\n" and process.returncode == -signal.SIGKILL
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_command_line_errors() -> None:

@@ -114,6 +114,7 @@ def test_perfect_sees_the_acceptable_and_nothing_else(episode: Episode, rooms_si
     begin(recognizer, episode, rooms_sim, *goals)
     frames = around(rooms_sim)
     for frame, found in zip(frames, seen(recognizer, frames, len(goals))):
+        assert frame.semantic is not None
         labels = np.where(frame.depth > 0, frame.semantic, 0)
         share = np.bincount(labels.ravel(), minlength=100) / labels.size
         expected = sorted(
