@@ -18,6 +18,20 @@ from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from policies.text_similarity import TABLE
 
 EXTRA = (
+    "bench",
+    "bank",
+    "corner bunk bed",
+    "cylinder",
+    "floor uplight",
+    "garage door",
+    "railing",
+    "service hatch",
+    "sliding doors",
+    "tv table",
+    "bidet",
+    "hob",
+    "coat stand",
+    "door mat",
     "aquarium",
     "attic ladder",
     "bar cabinet",

@@ -51,5 +51,7 @@ def test_imports_run_downwards(path):
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
         for name in names:
             other = name.split(".")[0]
-            assert not (other in FLOOR and other != own and FLOOR[other] >= FLOOR[own]), f"{path}: imports {name}"
+            assert not (other in FLOOR and other != own and FLOOR[other] >= FLOOR[own]), (
+                f"{path}: imports {name}"
+            )
             assert not (own == "hm3dm3_env" and other == "torch"), f"{path}: imports torch"
