@@ -46,6 +46,7 @@ def dagger(config: DaggerConfig) -> Path:
         CheckpointError, ShardError: what it starts from is missing.
     """
     out, current = Path(config.out), Path(config.start)
+    load(current, "cpu")
     for number in range(1, config.rounds + 1):
         share = config.oracle_share[min(number, len(config.oracle_share)) - 1]
         collect(
