@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,42 +12,22 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hm3dm3_env.cli import build
+from hm3dm3_env.config import EnvConfig
 from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.goals import photo_camera
 from hm3dm3_env.episodes.schema import Episode, load_split
 from hm3dm3_env.files import data_root
 from hm3dm3_env.geometry import Pose
-from hm3dm3_env.mapping import MapConfig, SharedMap
-from hm3dm3_env.observe import FAR, ObservationConfig, goal_arrays, observation_space, observe, pose_vector
+from hm3dm3_env.mapping import SharedMap
+from hm3dm3_env.observe import FAR, goal_arrays, observation_space, observe, pose_vector
 from hm3dm3_env.record import RECORD_VERSION, EpisodeRecord
 from hm3dm3_env.render.panels import draw
 from hm3dm3_env.shared import Privileged, SharedState, TeamGoal
-from hm3dm3_env.sim.base import Body, Camera, Frame, Simulator
+from hm3dm3_env.sim.base import Frame, Simulator
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
-from hm3dm3_env.task import ACTIONS, MAX_GOALS, WAIT, Rules, TaskConfig
+from hm3dm3_env.task import ACTIONS, MAX_GOALS, WAIT, Rules
 
 _COARSE = 32
-
-
-@dataclass(frozen=True)
-class EnvConfig:
-    """Everything about an environment; the defaults are the benchmark's numbers."""
-
-    split: str = "mini"
-    """Which episodes; "mini" (2 small houses) is built on first use, other splits by episodes.generate."""
-    data: str = "data"
-    """Root of scenes/ and episodes/ (environment variable HM3DM3_DATA overrides the default)."""
-    max_agents: int = 4
-    """Robots in the team; episodes with fewer are padded with robots that are not alive."""
-    max_cycles: int | None = None
-    """Stop every episode after this many steps (none: the benchmark's budgets alone)."""
-    camera: Camera = field(default_factory=Camera)
-    body: Body = field(default_factory=Body)
-    task: TaskConfig = field(default_factory=TaskConfig)
-    map: MapConfig = field(default_factory=MapConfig)
-    observation: ObservationConfig = field(default_factory=ObservationConfig)
-    semantic: bool = False
-    """Give frames a semantic image (for simulated recognisers; never part of an observation)."""
 
 
 class HM3DM3ParallelEnv(ParallelEnv):
@@ -74,7 +53,8 @@ class HM3DM3ParallelEnv(ParallelEnv):
     | goal_unresolved | 5 | float32 | whether the goal is still on the list |
 
     ## Rewards
-    `TaskConfig.reward`, shared by the team. It tells verdicts, so policies under evaluation don't get it.
+    `TaskConfig.reward`, the same for every robot that was alive, 0 for the others. It tells verdicts, so
+    policies under evaluation don't get it.
 
     ## Episode end
     Everybody ends on the same step: terminated when every goal is declared, truncated when every robot has
@@ -218,6 +198,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         """One lockstep step; actions may be ints or 0-d arrays, missing ones count as wait."""
         if not self.agents:
             return {}, {}, {}, {}, {}
+        acting = dict(zip(self.agents, self.rules.alive))  # robots beyond this episode's K are not in it
         reward = self.advance([int(actions.get(name, WAIT)) for name in self.agents])
         resolved = self.rules.resolved
         cut = not resolved and (
@@ -226,7 +207,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         live = self.agents
         results = (
             self.observations(),
-            {name: float(reward) for name in live},
+            {name: float(reward) if acting.get(name) else 0.0 for name in live},
             {name: bool(resolved) for name in live},
             {name: bool(cut) for name in live},
             self._infos(),

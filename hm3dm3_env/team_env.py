@@ -52,7 +52,7 @@ class TeamEnv(gymnasium.Env):
         )
         return (
             self._joint(observations),
-            rewards[names[0]],
+            max(rewards.values(), key=abs),  # robots out of budget get 0, all others the team's
             terminated[names[0]],
             truncated[names[0]],
             self._info(infos),

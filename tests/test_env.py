@@ -462,7 +462,9 @@ def test_team_reward(make_env: Make) -> None:
         env.reset(seed=0)
         rewards = env.step({"robot_1": declare(0)})[1]
         expected = (1.0 if right else -0.25) / len(env.episode.goals) - 0.001
-        assert rewards == pytest.approx(dict.fromkeys(env.possible_agents, expected))
+        team = len(env.poses)
+        wanted = {name: expected if k < team else 0.0 for k, name in enumerate(env.possible_agents)}
+        assert rewards == pytest.approx(wanted)  # robots that are not in the episode get nothing
         assert env.record("m", 0).found()[0] is right
 
 
