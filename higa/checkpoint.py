@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ def pick_device(name: str) -> torch.device:
 def save(path: Path | str, model: Assigner, about: dict[str, Any]) -> None:
     """Write atomically; `about` is JSON-like (command, seed, data, metrics)."""
     buffer = io.BytesIO()
+    # Fresh strings: pickle's bytes depend on which equal strings are one object.
+    about = json.loads(json.dumps(about))
     weights = {key: value.detach().cpu() for key, value in model.state_dict().items()}
     torch.save(
         {"version": VERSION, "config": asdict(model.config), "weights": weights, "about": about}, buffer

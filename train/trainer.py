@@ -20,6 +20,8 @@ from hm3dm3_env.files import json_bytes, sha256, write_atomic
 from train.shards import read_shard, shard_files
 from train.tracking import Tracker
 
+SHORTEST_CYCLE = 10
+"""Steps: torch divides by zero in a shorter one; runs that are shorter do not finish it."""
 Row = tuple[Decision, np.ndarray, str]
 
 
@@ -92,7 +94,7 @@ def fit(
     steps = -(-len(train) // config.batch)
     optimizer = torch.optim.AdamW(model.parameters(), config.lr, weight_decay=config.weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, config.lr, total_steps=max(config.epochs * steps, 1), pct_start=0.2
+        optimizer, config.lr, total_steps=max(config.epochs * steps, SHORTEST_CYCLE), pct_start=0.2
     )
     key = sha256(
         json_bytes(
