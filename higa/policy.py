@@ -175,8 +175,8 @@ class HigaPolicy(HigaBase):
         super().__init__(config)
         if not self.config.checkpoint:
             raise ValueError(
-                "method higa needs weights: method=mine 'variants={mine: {policy: higa, checkpoint: <file>}}'; "
-                "train some with `python -m train.dagger`, or use method higa_rule"
+                "method higa needs weights: method=mine "
+                "'variants={mine: {policy: higa, checkpoint: <file>}}'; train some with `python -m train.dagger`, or use method higa_rule"
             )
         from higa.checkpoint import load  # torch is needed only here
 
