@@ -176,7 +176,8 @@ class HigaPolicy(HigaBase):
         if not self.config.checkpoint:
             raise ValueError(
                 "method higa needs weights: method=mine "
-                "'variants={mine: {policy: higa, checkpoint: <file>}}'; train some with `python -m train.dagger`, or use method higa_rule"
+                "'variants={mine: {policy: higa, checkpoint: <file>}}'; "
+                "train some with `python -m train.dagger`, or use method higa_rule"
             )
         from higa.checkpoint import load  # torch is needed only here
 
