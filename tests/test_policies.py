@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hm3dm3_env import metrics
+from hm3dm3_env.geometry import heading_to
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import SharedState, TeamGoal
 from hm3dm3_env.task import MOVES
@@ -247,6 +248,8 @@ def far_track(crew: Crew, shared: SharedState) -> Track:
 def test_a_peek_at_one_candidate_does_not_count_for_another(play_rooms: Play) -> None:
     crew, shared = crew_after(play_rooms, 20)
     track = far_track(crew, shared)
+    pose = shared.poses[0]  # it looks at the candidate, from afar
+    shared.poses[0] = replace(pose, heading=heading_to(pose.position, track.point))
     crew.robots[0].track, crew.robots[0].peeks = Track(1, shared.poses[0].position, [0.9]), 1
     action = crew.approach(0, track)
     assert action is not None and action < len(MOVES)  # it goes there, and does not declare from here
