@@ -36,7 +36,7 @@ from policies.workers import worker_pool
 
 @dataclass
 class BenchmarkConfig:
-    """What to evaluate. Camera: the benchmark's field of view at 72 x 128 by default, which simulated
+    """What to evaluate. Camera: the benchmark's field of view at 54 x 96 by default, which simulated
     recognition does not mind; give camera.width=360 camera.height=640 for full frames."""
 
     method: Any = "frontier"

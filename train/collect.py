@@ -3,13 +3,14 @@ label."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from higa.assign import DECODERS, rule_scores
-from higa.features import Decision
+from higa.features import Decision, decision
 from higa.policy import HigaBase, HigaConfig
 from hm3dm3_env.oracle import reach_on, solve
 from hm3dm3_env.shared import Privileged, SharedState
@@ -25,6 +26,9 @@ class MixtureConfig:
     """Share of decisions that follow the oracle's assignment."""
     random: float = 0.2
     """Share of decisions with a random assignment (perturbed oracle)."""
+    snapshots: int = 0
+    """Label the state every so many steps too, without assigning anew (0: at the three events only, as the
+    paper's data set). Small runs get more out of an episode this way."""
 
 
 @dataclass
@@ -79,6 +83,7 @@ class CollectingPolicy(HigaBase):
         if task.privileged is None:
             raise ValueError("labels need the episode's truth")
         super().reset(task)
+        self.sampled = 0
         self.truth, self.rng, self.samples = task.privileged, task.rng, []
 
     def scores(self, inputs: Decision) -> np.ndarray:
@@ -96,14 +101,43 @@ class CollectingPolicy(HigaBase):
             chosen = decode(self.rng.random(inputs.pairs.shape[:2]), inputs.active, inputs.open)
         else:
             chosen = decode(self.scores(inputs), inputs.active, inputs.open)
+        self._keep(inputs, label, chosen, shared, makespan)
+        return chosen
+
+    def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
+        """As HiGA; states in between are labelled every `snapshots` steps."""
+        actions = super().act(observations, shared)
+        every = self.mixture.snapshots
+        if every and self.log and shared.step - self.sampled >= every:
+            inputs = decision(self.crew, shared, self.assigned, self.config.features)
+            label, makespan = oracle_label(self.truth, shared)
+            self._keep(inputs, label, self.assigned, shared, makespan, "snapshot")
+        return actions
+
+    def _keep(
+        self,
+        inputs: Decision,
+        label: np.ndarray,
+        assigned: list[int | None],
+        shared: SharedState,
+        makespan: float,
+        event: str = "",
+    ) -> None:
+        self.sampled = shared.step
         if (label >= 0).any():
             episode = self.truth.episode
             self.samples.append(
                 Sample(
-                    inputs, label, chosen, "", shared.step, episode.id, episode.scene.name, float(makespan)
+                    inputs,
+                    label,
+                    list(assigned),
+                    event,
+                    shared.step,
+                    episode.id,
+                    episode.scene.name,
+                    float(makespan),
                 )
             )
-        return chosen
 
     def _assign(self, event: str, shared: SharedState) -> None:
         count = len(self.samples)

@@ -14,7 +14,6 @@ from pathlib import Path
 from higa.checkpoint import load
 from hm3dm3_env.cli import command
 from hm3dm3_env.files import write_atomic
-from train.collect import MixtureConfig
 from train.dataset import DatasetConfig, collect
 from train.trainer import TrainConfig, fit, load_rows
 
@@ -55,7 +54,7 @@ def dagger(config: DaggerConfig) -> Path:
                 size=config.samples,
                 round=number,
                 checkpoint=str(current),
-                mixture=MixtureConfig(oracle=share, random=0.0),
+                mixture=replace(config.collect.mixture, oracle=share, random=0.0),
             )
         )
         rows = load_rows(config.collect.out, last_round=number)
