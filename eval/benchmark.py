@@ -9,6 +9,7 @@ A method is a policy's name, or the name of a variant: a policy with a config of
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from concurrent.futures import as_completed
@@ -21,7 +22,7 @@ from tqdm import tqdm
 from eval.table import table
 from hm3dm3_env.cli import command
 from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
-from hm3dm3_env.episodes.schema import Episode, load_split
+from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.mapping import MapConfig
 from hm3dm3_env.metrics import summarise
@@ -29,9 +30,9 @@ from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera
 from hm3dm3_env.task import TaskConfig
+from hm3dm3_env.workers import worker_pool
 from policies.base import make_policy
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
-from policies.workers import worker_pool
 
 
 @dataclass
@@ -89,15 +90,11 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         name: {**summarise(records[name]), "split": config.split, "seed": config.seed} for name in methods
     }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
-    text = table(summary, "python -m eval.benchmark " + " ".join(_quoted(a) for a in sys.argv[1:]))
+    text = table(summary, "python -m eval.benchmark " + shlex.join(sys.argv[1:]))
     write_atomic(out / "table.txt", text.encode())
     print(text)
     _draw(config, records, out)
     return summary
-
-
-def _quoted(argument: str) -> str:
-    return f"'{argument}'" if set(argument) & set(" {}[]*") else argument
 
 
 def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
@@ -127,6 +124,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[
         "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
         "checkpoint": spec["weights"],
         "split": config.split,
+        "episodes": split_digest(data_root(config.data), config.split),
         "seed": config.seed,
         **rest,
     }

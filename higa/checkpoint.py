@@ -24,7 +24,12 @@ def pick_device(name: str) -> torch.device:
     """`auto` is a GPU if there is one."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device={name}: torch finds no GPU here; use device=cpu or device=auto")
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"device={name}: no such device; use auto, cpu or cuda") from error
 
 
 def save(path: Path | str, model: Assigner, about: dict[str, Any]) -> None:

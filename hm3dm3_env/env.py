@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -301,7 +302,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
             list(rules.unresolved),
             list(self.poses),
             list(rules.alive),
-            self.frames,
+            [replace(frame, semantic=None) for frame in self.frames],
             self.map,
             left,
             rules.steps,
@@ -313,7 +314,10 @@ class HM3DM3ParallelEnv(ParallelEnv):
     def privileged(self) -> Privileged:
         """The truth of this episode, for privileged methods and simulated recognisers."""
         assert self.episode is not None
-        return Privileged(self.episode, self.sim)
+        return Privileged(self.episode, self.sim, self._labels)
+
+    def _labels(self, frame: Frame) -> np.ndarray | None:
+        return next((mine.semantic for mine in self.frames if mine.depth is frame.depth), frame.semantic)
 
     def observations(self) -> dict[str, Any]:
         """The observation of every robot now, in fresh arrays."""

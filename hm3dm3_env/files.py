@@ -1,4 +1,4 @@
-"""Small file helpers: atomic writes, so that a killed run never leaves half a file; hashes; where data lies."""
+"""File helpers: atomic writes, so that a killed run never leaves half a file; hashes; the data root."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ they are privileged (and simulated recognisers, which are the noisy eyes and not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +33,7 @@ class SharedState:
 
     Attributes:
         goals: (M,) what to find; `unresolved` (M,) whether it is still on the list.
-        poses, alive, frames: (K,) an entry an agent; a frame's `semantic` is there only for simulated
-            recognisers.
+        poses, alive, frames: (K,) an entry an agent; frames never carry a semantic image here.
         map: the shared occupancy map.
         actions_left: (K,) actions each agent may still spend. Its path budget depends on d* and is not told.
         step: lockstep steps so far.
@@ -59,10 +58,14 @@ class SharedState:
 
 @dataclass(frozen=True)
 class Privileged:
-    """The truth: the episode with its viewpoints, the simulator, and its navigator."""
+    """The truth: the episode with its viewpoints, the simulator, its navigator, and what frames really show.
+
+    `labels(frame)` is the (H, W) semantic image behind one of the step's frames (None: not rendered).
+    """
 
     episode: Episode
     sim: Simulator
+    labels: Callable[[Frame], np.ndarray | None] = lambda frame: frame.semantic
 
     @property
     def navigator(self) -> Navigator:

@@ -36,7 +36,7 @@ class CrewConfig:
     first_scan: int = 11
     """Turns of 30 degrees with which every robot starts."""
     arrival_scan: int = 11
-    """Turns at most at a frontier that was reached, while it is still there."""
+    """Turns at a frontier that was reached."""
     arrive: float = 0.5
     """A frontier is reached within this, metres."""
     stop: float = 0.6
@@ -199,7 +199,10 @@ class Crew:
         return self.robots[agent].scan > 0
 
     def scan(self, agent: int) -> int:
-        """One turn of looking around."""
+        """One turn of looking around, with a level camera."""
+        level = self._level(self.shared.poses[agent])
+        if level is not None:
+            return level
         self.robots[agent].scan -= 1
         return LEFT
 

@@ -262,7 +262,7 @@ def test_a_killed_evaluation_continues(config: BenchmarkConfig, tmp_path: Path) 
 def test_workers_end_with_a_killed_run() -> None:
     """The pipe is at its end only when nobody is left who could write to it."""
     code = (
-        "import os\nfrom policies.workers import worker_pool\n"
+        "import os\nfrom hm3dm3_env.workers import worker_pool\n"
         "print(worker_pool(2).submit(pow, 2, 5).result(), flush=True)\nos.kill(os.getpid(), 9)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)

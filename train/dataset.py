@@ -19,11 +19,11 @@ from higa.features import FeatureConfig
 from higa.policy import HigaConfig
 from hm3dm3_env.cli import command
 from hm3dm3_env.env import EnvConfig
-from hm3dm3_env.episodes.schema import load_split
+from hm3dm3_env.episodes.schema import load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
+from hm3dm3_env.workers import worker_pool
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
-from policies.workers import worker_pool
 from train.collect import CollectingPolicy, MixtureConfig
 from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_shard, write_shard
 
@@ -150,6 +150,7 @@ def _settings(config: DatasetConfig) -> dict[str, Any]:
     value = asdict(config)
     for key in ("out", "data", "workers", "size", "checkpoint"):
         value.pop(key)
+    value["episodes"] = split_digest(data_root(config.data), config.split)
     value["learner"] = sha256(Path(config.checkpoint).read_bytes()) if config.checkpoint else ""
     return value
 

@@ -11,9 +11,8 @@ the same bytes with any number of workers.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, wri
 from hm3dm3_env.scenes.hm3dsem import scene_folders
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from hm3dm3_env.workers import worker_pool
 
 SIZES = {"train": (145, 3000), "val": (36, 1000), "mini": (2, 6), "homes": (0, 66)}
 """Default (scenes, episodes) a split: HM3DSem's scene counts, the paper's val size; the others are ours."""
@@ -128,7 +128,7 @@ def _run(jobs: list[tuple[Any, ...]], workers: int) -> list[str]:
             _scene_job(*job)
             bar.update()
     elif todo:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with worker_pool(workers) as pool:
             for future in as_completed([pool.submit(_scene_job, *job) for job in todo]):
                 future.result()
                 bar.update()

@@ -22,6 +22,7 @@ import jsonschema
 import numpy as np
 
 from hm3dm3_env.episodes.goals import ImageGoal
+from hm3dm3_env.files import sha256
 from hm3dm3_env.geometry import Pose, from_quaternion
 
 FORMAT, VERSION = "hm3dm3-episodes", 1
@@ -29,9 +30,14 @@ _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _POINT = {**_NUMBERS, "minItems": 3, "maxItems": 3}
 _ROTATION = {**_NUMBERS, "minItems": 4, "maxItems": 4}
 _IMAGE = {
-    "type": "object", "required": ["position", "rotation", "hfov_deg", "size"],
-    "properties": {"position": _POINT, "rotation": _ROTATION, "size": {"type": "integer", "minimum": 8},
-                   "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180}},
+    "type": "object",
+    "required": ["position", "rotation", "hfov_deg", "size"],
+    "properties": {
+        "position": _POINT,
+        "rotation": _ROTATION,
+        "size": {"type": "integer", "minimum": 8},
+        "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180},
+    },
 }
 _GOAL = {
     "type": "object",
@@ -72,14 +78,20 @@ _EPISODE = {
     },
 }
 _HEADER = {
-    "type": "object", "required": ["split", "scenes", "scenes_root"],
-    "properties": {"split": {"type": "string"}, "scenes": {"type": "array", "items": {"type": "string"}},
-                   "scenes_root": {"type": "string"}},
+    "type": "object",
+    "required": ["split", "scenes", "scenes_root"],
+    "properties": {
+        "split": {"type": "string"},
+        "scenes": {"type": "array", "items": {"type": "string"}},
+        "scenes_root": {"type": "string"},
+    },
 }
 _CONTENT = {
-    "type": "object", "required": ["scene", "objects", "episodes"],
+    "type": "object",
+    "required": ["scene", "objects", "episodes"],
     "properties": {
-        "scene": {"type": "string"}, "episodes": {"type": "array"},
+        "scene": {"type": "string"},
+        "episodes": {"type": "array"},
         "objects": {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}},
     },
 }
@@ -151,15 +163,18 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(gzip.decompress(path.read_bytes()), parse_constant=_no_constant)
     except FileNotFoundError as error:
-        raise EpisodeError(f"{path}: no such file; make the split with "
-                           "`python -m hm3dm3_env.episodes.generate split=<name>`") from error
+        raise EpisodeError(
+            f"{path}: no such file; make the split with `python -m hm3dm3_env.episodes.generate split=<name>`"
+        ) from error
     except (OSError, EOFError, zlib.error, ValueError) as error:  # ValueError: not UTF-8, not JSON, or NaN
         raise EpisodeError(f"{path}: not a gzipped JSON file ({error}); generate the split again") from error
     if not isinstance(value, dict):
         raise EpisodeError(f"{path}: expected a JSON object at the top, not {type(value).__name__}")
     if value.get("format", FORMAT) != FORMAT or value.get("version") != VERSION:
-        raise EpisodeError(f"{path}: version {value.get('version')!r} of format {value.get('format')!r}; "
-                           f"this release reads {FORMAT} version {VERSION}")
+        raise EpisodeError(
+            f"{path}: version {value.get('version')!r} of format {value.get('format')!r}; "
+            f"this release reads {FORMAT} version {VERSION}"
+        )
     return value
 
 
@@ -278,7 +293,7 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
             )
         )
     return Episode(
-        value["episode_id"],
+    """Hex SHA-256 of a split's files, so that results are not mixed with those of another split."""
         value["index"],
         split,
         scene,
@@ -289,3 +304,9 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
         value["makespan"],
         objects,
     )
+
+
+def split_digest(data: Path | str, split: str) -> str:
+    """Hex SHA-256 of a split's files: what results depend on, so that they are not mixed with another split's."""
+    folder = Path(data) / "episodes" / split
+    return sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.json.gz"))))

@@ -50,6 +50,7 @@ class SimulatedEncoder:
         if truth is None:
             raise ValueError("the simulated encoder needs the episode's truth")
         similarity, instances = TextSimilarity(), truth.sim.scene.instances
+        self._labels = truth.labels
         rng = np.random.default_rng([seed, 21])
         self._noise = np.random.default_rng([seed, 22])
         size = max(instances, default=0) + 1
@@ -63,8 +64,9 @@ class SimulatedEncoder:
 
     def similarity(self, frame: Frame, strips: int) -> np.ndarray:
         """(M, strips): the best match, and the mean over what is in view, by area."""
-        assert frame.semantic is not None, "the simulated encoder needs semantic frames"
-        labels = np.where(frame.depth > 0, frame.semantic, 0)
+        semantic = self._labels(frame)
+        assert semantic is not None, "the simulated encoder needs an environment with semantic=True"
+        labels = np.where(frame.depth > 0, semantic, 0)
         out = np.zeros((len(self.table), strips))
         for s, part in enumerate(np.array_split(labels, strips, axis=1)):
             share = np.bincount(part.ravel(), minlength=self.table.shape[1]) / part.size

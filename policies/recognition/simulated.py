@@ -93,7 +93,7 @@ class SimulatedRecognizer:
         if truth is None:
             raise ValueError("the simulated recogniser needs the episode's truth")
         scene = truth.sim.scene
-        self.instances = scene.instances
+        self.instances, self._labels = scene.instances, truth.labels
         rng = np.random.default_rng([seed, 11])
         self._flicker = np.random.default_rng([seed, 12])
         size = max(self.instances, default=0) + 1
@@ -124,8 +124,9 @@ class SimulatedRecognizer:
 
     def candidates(self, frame: Frame, unresolved: Sequence[bool]) -> list[Candidate]:
         """Visible instances whose score reaches `emit`, at most one per goal and instance."""
-        assert frame.semantic is not None, "the simulated recogniser needs semantic frames"
-        config, labels = self.config, np.where(frame.depth > 0, frame.semantic, 0)
+        semantic = self._labels(frame)
+        assert semantic is not None, "the simulated recogniser needs an environment with semantic=True"
+        config, labels = self.config, np.where(frame.depth > 0, semantic, 0)
         counts = np.bincount(labels.ravel(), minlength=self.match.shape[1])
         share = counts / labels.size
         found = []

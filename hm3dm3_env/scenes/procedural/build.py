@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tqdm import tqdm
 
 from hm3dm3_env.scenes.layout import write_dataset_config, write_scene
 from hm3dm3_env.scenes.procedural.house import build_house
+from hm3dm3_env.workers import worker_pool
 
 FIRST_SEED = {"train": 0, "val": 1_000_000, "mini": 2_000_000}
 SPLIT_SIZE = 100_000
@@ -76,7 +76,7 @@ def build_split(
                 folders.append(build_one(out, split, index, plans))
                 bar.update()
         else:
-            with ProcessPoolExecutor(workers) as pool:
+            with worker_pool(workers) as pool:
                 for future in [pool.submit(build_one, out, split, index, plans) for index in range(count)]:
                     folders.append(future.result())
                     bar.update()
