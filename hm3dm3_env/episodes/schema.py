@@ -293,7 +293,7 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
             )
         )
     return Episode(
-    """Hex SHA-256 of a split's files, so that results are not mixed with those of another split."""
+        value["episode_id"],
         value["index"],
         split,
         scene,
@@ -307,6 +307,6 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
 
 
 def split_digest(data: Path | str, split: str) -> str:
-    """Hex SHA-256 of a split's files: what results depend on, so that they are not mixed with another split's."""
+    """Hex SHA-256 of a split's files, so that results are not mixed with those of another split."""
     folder = Path(data) / "episodes" / split
     return sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.json.gz"))))
