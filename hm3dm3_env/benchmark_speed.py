@@ -1,7 +1,7 @@
 """How fast the environment is on one core of this machine, and where the time goes.
 
     python -m hm3dm3_env.benchmark_speed
-    python -m hm3dm3_env.benchmark_speed seconds=10 data=/tmp/data
+    python -m hm3dm3_env.benchmark_speed seconds=10 data=data
 
 Steps of a team of three with full observations in the mini split (built on first use). Everything printed
 was measured in the run that prints it. Each part is timed around its own calls, and its share is of the
