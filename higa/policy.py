@@ -17,7 +17,7 @@ from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
 from policies.crew import Crew, CrewConfig
-from policies.frontier_policy import candidate_record, last_resort
+from policies.frontier_policy import candidate_record, last_resort, search
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,9 @@ class HigaBase:
                 return action
             if track in crew.tracker.tracks[goal]:
                 crew.tracker.reject(track)  # out of reach
-        if crew.scanning(k):
-            return crew.scan(k)
-        for _ in range(3):
-            point = self._target(k, goal)
-            if point is None:
-                break
-            action = crew.explore(k, point)
-            if action is not None:
-                return action
-            self.targets[k] = None
+        action = search(crew, k, self.targets, lambda: self._target(k, goal))
+        if action is not None:
+            return action
         self.idle[k] = True
         return last_resort(crew, k, shared)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose
+from hm3dm3_env.geometry import Pose, forward
 from hm3dm3_env.mapping import FREE
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import declare
@@ -118,9 +118,8 @@ class Crew:
             if robot.bumps > 6:  # five of twelve directions at a time visits them all
                 side, turns = LEFT, 5
             robot.escape = [side] * turns + [FORWARD]
-            ahead = np.array([-np.sin(pose.heading), 0, -np.cos(pose.heading)])
             reach = self.shared.body.radius + self.shared.map.cell
-            self.shared.map.mark_occupied(pose.position + ahead * reach)
+            self.shared.map.mark_occupied(pose.position + forward(pose.heading) * reach)
 
     def field(self, agent: int, hope: int = 0) -> Field:
         """Distances from a robot (see `MapPlanner.field`), once a step."""

@@ -3,7 +3,7 @@ view."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,16 +78,9 @@ class FrontierPolicy:
                 crew.tracker.reject(track)  # out of reach
             if crew.tracker.best(self.taken[k]) is None:
                 del self.taken[k]
-        if crew.scanning(k):
-            return crew.scan(k)
-        for _ in range(3):
-            point = self._target(k)
-            if point is None:
-                break
-            action = crew.explore(k, point)
-            if action is not None:
-                return action
-            self.targets[k] = None
+        action = search(crew, k, self.targets, lambda: self._target(k))
+        if action is not None:
+            return action
         return last_resort(crew, k, shared)
 
     def _target(self, k: int) -> np.ndarray | None:
@@ -104,6 +97,24 @@ class FrontierPolicy:
     def record(self) -> dict[str, Any]:
         """Where candidates were seen at the end."""
         return candidate_record(self.crew)
+
+
+def search(
+    crew: Crew, k: int, targets: list[np.ndarray | None], choose: Callable[[], np.ndarray | None]
+) -> int | None:
+    """Look around if a robot is at it, else go to the place that `choose` names (it keeps `targets[k]`); a
+    place that turns out finished or out of reach makes room for another choice. None: nothing to search."""
+    if crew.scanning(k):
+        return crew.scan(k)
+    for _ in range(3):
+        point = choose()
+        if point is None:
+            return None
+        action = crew.explore(k, point)
+        if action is not None:
+            return action
+        targets[k] = None
+    return None
 
 
 def last_resort(crew: Crew, k: int, shared: SharedState) -> int:

@@ -8,8 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from hm3dm3_env import metrics
 from hm3dm3_env.record import load_record
 from hm3dm3_env.sim.base import Camera
 from policies.rollout import EyesConfig
+from tests.processes import kill_when
 
 KEYS = {
     "sr", "sr_ci", "spl", "spl_ci", "sr_on", "sr_tn", "sr_iin", "episode_success", "makespan", "episodes",
@@ -223,23 +222,6 @@ def test_checkpoints_count_by_their_content(config: BenchmarkConfig, tmp_path: P
 
 
 # -- killed runs -------------------------------------------------------------------------------------------
-
-
-def kill_when(command: list[str], ready: Callable[[], bool], **options: Any) -> None:
-    """Start a command, and SIGKILL it and its workers once `ready()`."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command], start_new_session=True, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, **options,
-    )  # fmt: skip
-    try:
-        limit = time.monotonic() + 60
-        while not ready():
-            assert process.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < limit
-            time.sleep(0.01)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def test_a_killed_evaluation_continues(config: BenchmarkConfig, tmp_path: Path) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import product
@@ -28,6 +25,7 @@ from hm3dm3_env.episodes.schema import Episode
 from hm3dm3_env.files import sha256
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.sim.base import Camera
+from tests.processes import kill_when
 from train import trainer
 from train.bc import BcConfig, clone
 from train.collect import CollectingPolicy, MixtureConfig, oracle_label
@@ -79,23 +77,6 @@ def equal_weights(a: Path, b: Path) -> bool:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=120)
-
-
-def kill_when(arguments: list[str], ready: Callable[[], bool]) -> None:
-    """Start a command, and SIGKILL it and its workers once `ready()`."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *arguments], start_new_session=True, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        limit = time.monotonic() + 60
-        while not ready():
-            assert process.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < limit
-            time.sleep(0.005)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 # -- labels ------------------------------------------------------------------------------------------------

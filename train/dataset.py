@@ -25,7 +25,7 @@ from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.workers import worker_pool
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
-from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_shard, write_shard
+from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, shard_rows, write_shard
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def collect(config: DatasetConfig) -> Path:
                 pending.pop(number).result()
             elif not path.exists():
                 _shard(config, _jobs(config, passes, len(episodes), number), str(path))
-            count = len(read_shard(path))
+            count = shard_rows(path)
             total, number = total + count, number + 1
             bar.update(count)
             if not count and number >= 4 * passes:
@@ -162,7 +162,7 @@ def _write_info(folder: Path) -> None:
         shards.append(
             {
                 "file": str(path.relative_to(folder)),
-                "rows": len(read_shard(path)),
+                "rows": shard_rows(path),
                 "sha256": sha256(path.read_bytes()),
             }
         )

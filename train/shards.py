@@ -121,6 +121,15 @@ def read_shard(path: Path) -> list[tuple[Decision, np.ndarray, str]]:
     Raises:
         ShardError: damaged, or of another schema version.
     """
+    return [_decode(row) for row in _table(path).to_pylist()]
+
+
+def shard_rows(path: Path) -> int:
+    """The number of rows, without decoding them; errors as in `read_shard`."""
+    return len(_table(path))
+
+
+def _table(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path, partitioning=None)
     except (OSError, pa.ArrowInvalid) as error:
@@ -130,7 +139,7 @@ def read_shard(path: Path) -> list[tuple[Decision, np.ndarray, str]]:
     version = (table.schema.metadata or {}).get(b"schema_version", b"?").decode()
     if version != str(SCHEMA_VERSION):
         raise ShardError(f"{path}: schema version {version}; this release reads {SCHEMA_VERSION}")
-    return [_decode(row) for row in table.to_pylist()]
+    return table
 
 
 def _decode(row: dict[str, Any]) -> tuple[Decision, np.ndarray, str]:

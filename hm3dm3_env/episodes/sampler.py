@@ -230,11 +230,8 @@ class MainIslandFinder(GoalFinder):
         self.label = int(sizes.argmax())
         rows, columns = np.nonzero(level.islands == self.label)
         self.cells = np.stack([rows, columns], 1)
-        self.radius = (
-            float(np.hypot(np.ptp(rows) + 1, np.ptp(columns) + 1)) * sim.navigator.cell / 2
-            if sizes.any()
-            else 0.0
-        )
+        center = sim.navigator.center(floor, self.cells[0])
+        self.radius = sim.navigator.island_radius(center) if sizes.any() else 0.0
         super().__init__(sim, floor, config, seed)
 
     def _stand(self, point: np.ndarray) -> bool:
