@@ -6,6 +6,8 @@
 Importing registers `hm3d_m3_v0` with PettingZoo (1.27 or later) and `HM3D-M3-v0` with Gymnasium.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 __version__ = "0.1.0"
@@ -26,8 +28,11 @@ def team_env(render_mode: str | None = None, **config: Any) -> Any:
 
 
 def _register() -> None:
-    import gymnasium
-    import pettingzoo
+    try:
+        import gymnasium
+        import pettingzoo
+    except ModuleNotFoundError:  # a simulator's own interpreter (sim/worker.py) has numpy only
+        return
 
     if "HM3D-M3-v0" not in gymnasium.registry:
         gymnasium.register("HM3D-M3-v0", entry_point="hm3dm3_env.team_env:team_env")

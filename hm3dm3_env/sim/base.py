@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import radians, tan
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from hm3dm3_env.geometry import Pose, rotation_matrix
-from hm3dm3_env.scenes.hm3dsem import SceneData
+
+if TYPE_CHECKING:  # a simulator's own interpreter (sim/worker.py) imports this file with numpy only
+    from hm3dm3_env.scenes.hm3dsem import SceneData
 
 
 @dataclass(frozen=True)
