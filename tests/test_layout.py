@@ -36,6 +36,12 @@ def part(folder: Path, suffix: str) -> Path:
     return folder / f"{folder.name.split('-')[-1]}.{suffix}"
 
 
+def labels_of(folder: Path) -> np.ndarray:
+    semantics = load_scene(folder).semantics
+    assert semantics is not None
+    return semantics.labels
+
+
 def small(*objects: SceneObject) -> SceneModel:
     return SceneModel(list(objects), {"red": Surface("red", (0.8, 0.1, 0.1))}, ["hall"])
 
@@ -50,9 +56,9 @@ def test_round_trip(rooms_scene: Path) -> None:
     assert [scene.instances[i + 1].category for i in range(len(model.objects))] == [
         o.category for o in model.objects
     ]
-    assert scene.labels is not None and scene.semantic_triangles is None
-    assert set(scene.labels) == set(scene.instances)  # every triangle belongs to an object
-    assert all(count == 12 for count in np.bincount(scene.labels)[1:])  # all are boxes
+    assert scene.semantics is not None and scene.semantics.triangles is None
+    assert set(scene.semantics.labels) == set(scene.instances)  # every triangle belongs to an object
+    assert all(count == 12 for count in np.bincount(scene.semantics.labels)[1:])  # all are boxes
     sofa = scene.of_category("sofa")[0]
     assert (sofa.colour, sofa.material, sofa.room, sofa.region) == ("red", "fabric", "living room", 0)
     assert scene.of_category("refrigerator")[0].room == "kitchen"
@@ -70,20 +76,20 @@ def test_boxes_are_y_up(rooms_scene: Path) -> None:
 
 def test_labels_are_where_the_objects_are(rooms_scene: Path) -> None:
     scene = load_scene(rooms_scene)
-    assert scene.labels is not None
+    assert scene.semantics is not None
     for item in scene.instances.values():
-        corners = scene.triangles[scene.labels == item.id].reshape(-1, 3)
+        corners = scene.triangles[scene.semantics.labels == item.id].reshape(-1, 3)
         assert (corners >= item.low - 1e-6).all() and (corners <= item.high + 1e-6).all()
 
 
 def test_surfaces(rooms_scene: Path) -> None:
     scene = load_scene(rooms_scene)
-    assert scene.labels is not None
+    assert scene.semantics is not None
     sofa, floor = scene.of_category("sofa")[0], scene.of_category("floor")[0]
-    mine = scene.material[scene.labels == sofa.id]
+    mine = scene.material[scene.semantics.labels == sofa.id]
     np.testing.assert_allclose(scene.base_colors[mine[0]], (0.8, 0.1, 0.1), atol=1e-6)
     assert scene.image_of[mine[0]] == -1
-    image = scene.images[scene.image_of[scene.material[scene.labels == floor.id][0]]]
+    image = scene.images[scene.image_of[scene.material[scene.semantics.labels == floor.id][0]]]
     assert image.shape == (64, 64, 3) and image.dtype == np.uint8
 
 
@@ -144,23 +150,35 @@ def test_vertex_colours_are_stored_linear(rooms_scene: Path) -> None:
 
 
 def test_vertex_colours_stored_as_srgb_are_read_too(folder: Path) -> None:
-    expected = load_scene(folder).labels
+    expected = labels_of(folder)
     path = part(folder, "semantic.glb")
     glb = read_glb(path)
     for primitive in glb.primitives:
         assert primitive.colors is not None
         primitive.colors = linear_to_srgb(primitive.colors).astype(np.float32)
     path.write_bytes(glb_bytes(glb))
-    np.testing.assert_array_equal(load_scene(folder).labels, expected)
+    np.testing.assert_array_equal(labels_of(folder), expected)
+
+
+def test_a_semantic_mesh_in_another_order(folder: Path) -> None:
+    expected = labels_of(folder)
+    path = part(folder, "semantic.glb")
+    glb = read_glb(path)
+    glb.primitives.reverse()
+    for primitive in glb.primitives:
+        primitive.faces = primitive.faces[::-1, [1, 2, 0]]
+    path.write_bytes(glb_bytes(glb))
+    np.testing.assert_array_equal(labels_of(folder), expected)
 
 
 def test_a_semantic_mesh_of_its_own(folder: Path) -> None:
     path = part(folder, "semantic.glb")
     glb = read_glb(path)
-    glb.primitives.reverse()  # another order of triangles: no longer the render mesh
+    glb.primitives[0].vertices[0, 0] += 0.01  # no longer the render mesh
     path.write_bytes(glb_bytes(glb))
     scene = load_scene(folder)
-    assert scene.labels is None and scene.semantic_triangles is not None and scene.semantic_labels is not None
+    assert scene.semantics is not None and scene.semantics.triangles is not None
+    assert any("second ray cast" in problem for problem in scene.problems)
     np.testing.assert_allclose(scene.of_category("sofa")[0].low, [0.1, 0, -3.9], atol=1e-6)
 
 
@@ -189,7 +207,7 @@ def test_no_annotations_at_all(folder: Path) -> None:
     for suffix in ("semantic.txt", "semantic.glb", "attributes.json"):
         part(folder, suffix).unlink()
     scene = load_scene(folder)
-    assert scene.labels is None and not scene.instances and not scene.lit
+    assert scene.semantics is None and not scene.instances and not scene.lit
 
 
 def test_no_attributes(folder: Path) -> None:
@@ -229,7 +247,7 @@ def test_unknown_colours(folder: Path) -> None:
     path = part(folder, "semantic.txt")
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], '1,123456,"wall",0']))
-    with pytest.raises(SceneError, match="none of its colours"):
+    with pytest.raises(SceneError, match="0 of the 1 colours .* different scenes"):
         load_scene(folder)
 
 
@@ -238,7 +256,7 @@ def test_colours_that_are_in_no_line_are_nothing(folder: Path) -> None:
     kept = [line for line in path.read_text().splitlines() if '"sofa"' not in line]
     path.write_text("\n".join(kept))
     scene = load_scene(folder)
-    assert scene.labels is not None and (scene.labels == 0).sum() == 12 and not scene.of_category("sofa")
+    assert (labels_of(folder) == 0).sum() == 12 and not scene.of_category("sofa")
 
 
 def test_lines_without_a_mesh_are_skipped(folder: Path) -> None:

@@ -144,12 +144,11 @@ def _walls(sim: EmbeddedSimulator, height: float, low: tuple[float, float], scal
            size: tuple[int, int]) -> np.ndarray:
     """(rows, columns) bool: walls where a plane at `height` cuts them, filled between their faces."""
     scene = sim.scene
-    triangles, labels = scene.triangles, scene.labels
-    if labels is None and scene.semantic_triangles is not None:
-        triangles, labels = scene.semantic_triangles, scene.semantic_labels
-    if labels is not None:
+    triangles, semantics = scene.triangles, scene.semantics
+    if semantics is not None:
+        triangles = triangles if semantics.triangles is None else semantics.triangles
         walls = [i.id for i in scene.instances.values() if i.category in ("wall", "column")]
-        triangles = triangles[np.isin(labels, walls)]
+        triangles = triangles[np.isin(semantics.labels, walls)]
     mask = Image.new("L", (size[1], size[0]))
     pen = ImageDraw.Draw(mask)
     above = triangles[..., 1] > height

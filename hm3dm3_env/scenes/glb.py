@@ -74,8 +74,24 @@ class Glb:
     images: list[bytes] = field(default_factory=list)
 
     def decode_image(self, index: int) -> np.ndarray:
-        """(H, W, 3) uint8 sRGB pixels of image `index`."""
-        return np.asarray(Image.open(io.BytesIO(self.images[index])).convert("RGB"))
+        """(H, W, 3) uint8 sRGB pixels of image `index`.
+
+        Raises:
+            GlbError: it cannot be decoded.
+        """
+        return decode_image(self.images[index])
+
+
+def decode_image(data: bytes) -> np.ndarray:
+    """(H, W, 3) uint8 sRGB pixels of an encoded image.
+
+    Raises:
+        GlbError: it cannot be decoded.
+    """
+    try:
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+    except Exception as error:  # Pillow raises many kinds on damaged files
+        raise GlbError(f"cannot be decoded ({str(error)[:80]}); download the scene again") from error
 
 
 def read_glb(path: Path | str) -> Glb:

@@ -6,9 +6,7 @@ runs need geometry and semantics only.
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import z_up_to_y_up
-from hm3dm3_env.scenes.glb import Glb, read_glb
+from hm3dm3_env.scenes.glb import GlbError, decode_image, read_glb
 from hm3dm3_env.scenes.layout import linear_to_srgb
+from hm3dm3_env.scenes.semantic_mesh import Semantics, read_semantics
+from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
+
+__all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "load_scene",
+           "parse_semantic_text", "scene_folders"]
 
 STRUCTURE = (
     "wall",
@@ -37,10 +40,6 @@ STRUCTURE = (
 )
 """Categories that are part of the building: never goals. HM3D-OVON drops these by substring; we compare whole
 names, so that wall lamps, floor lamps and doormats stay."""
-
-
-class SceneError(ValueError):
-    """A scene folder that cannot be used; the message names the folder or file and the fix."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,11 @@ class SceneData:
         material: (T,) int32 index into `base_colors` and `image_of`.
         base_colors: (M, 3) float32 sRGB, 0..1.
         image_of: (M,) int32 index of the material's image, -1 if none.
-        labels: (T,) int32 object id a triangle, or None when the semantic mesh is another one.
-        semantic_triangles, semantic_labels: that other mesh, when `labels` is None.
+        semantics: which object is where, or None when the scene is not annotated.
         instances: by id.
         lit: whether surfaces are shaded by their normal (houses made here) or carry baked light (scans).
+        sources: the textures as they are stored (JPEG, PNG or KTX2 bytes), decoded by `images`.
+        problems: what is odd about the files but did not stop the reading, one sentence each.
     """
 
     id: str
@@ -101,17 +101,27 @@ class SceneData:
     material: np.ndarray
     base_colors: np.ndarray
     image_of: np.ndarray
-    labels: np.ndarray | None
-    semantic_triangles: np.ndarray | None
-    semantic_labels: np.ndarray | None
+    semantics: Semantics | None
     instances: dict[int, Instance]
     lit: bool
-    _glb: Glb = field(repr=False)
+    sources: list[bytes] = field(default_factory=list, repr=False)
+    problems: list[str] = field(default_factory=list, repr=False)
 
     @cached_property
     def images(self) -> list[np.ndarray]:
-        """Decoded textures, (H, W, 3) uint8 sRGB each."""
-        return [self._glb.decode_image(i) for i in range(len(self._glb.images))]
+        """Decoded textures, (H, W, 3) uint8 sRGB each.
+
+        Raises:
+            GlbError: one cannot be decoded; names the folder, the image and the materials that use it.
+        """
+        return [self._decode(index) for index in range(len(self.sources))]
+
+    def _decode(self, index: int) -> np.ndarray:
+        try:
+            return decode_image(self.sources[index])
+        except GlbError as error:
+            users = (np.nonzero(self.image_of == index)[0] - 1).tolist()
+            raise GlbError(f"{self.folder}: image {index} (materials {users}): {error}") from error
 
     def of_category(self, category: str) -> list[Instance]:
         """All instances of a category, by id."""
@@ -166,20 +176,22 @@ def load_scene(folder: Path | str) -> SceneData:
     image_of = np.array([-1] + [m.image for m in render.materials], np.int32)
     attributes = _read_attributes(folder / f"{stem}.attributes.json")
     text, semantic = folder / f"{stem}.semantic.txt", folder / f"{stem}.semantic.glb"
-    labels = other = other_labels = None
+    semantics = None
+    problems: list[str] = []
     instances: dict[int, Instance] = {}
     if text.exists() != semantic.exists():
         raise SceneError(
             f"{folder}: has only one of {text.name} and {semantic.name}; both are needed for annotations"
         )
     if text.exists():
-        rows = parse_semantic_text(text)
-        mesh, mesh_labels = _semantic_mesh(semantic, rows)
-        if mesh.shape == triangles.shape and np.allclose(mesh, triangles, atol=1e-4):
-            labels = mesh_labels
-        else:
-            other, other_labels = mesh, mesh_labels
-        instances = _instances(rows, mesh, mesh_labels, attributes)
+        rows = parse_semantic_text(text, problems)
+        semantics = read_semantics(semantic, rows, triangles, problems)
+        mesh = triangles if semantics.triangles is None else semantics.triangles
+        instances = _instances(rows, mesh, semantics.labels, attributes)
+        absent = [identity for identity in rows if identity not in instances]
+        if absent:
+            listed = ", ".join(f"{i} ({rows[i][1]})" for i in absent[:8]) + (", ..." if absent[8:] else "")
+            problems.append(f"{text.name}: {len(absent)} ids have no triangles: {listed}")
     return SceneData(
         folder.name,
         folder,
@@ -188,42 +200,12 @@ def load_scene(folder: Path | str) -> SceneData:
         material,
         linear_to_srgb(colors).astype(np.float32),
         image_of,
-        labels,
-        other,
-        other_labels,
+        semantics,
         instances,
         bool(attributes),
-        render,
+        render.images,
+        problems,
     )
-
-
-def parse_semantic_text(path: Path) -> dict[int, tuple[int, str, int]]:
-    """`.semantic.txt` as {id: (colour code 0xRRGGBB, category, region)}.
-
-    Survives blank lines, exact repeats, commas and doubled quotes inside a quoted category, trailing blanks.
-
-    Raises:
-        SceneError: wrong first line, a line that does not parse, or one id with two meanings.
-    """
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    if not lines or not lines[0].strip().startswith("HM3D Semantic Annotations"):
-        raise SceneError(f"{path}: line 1 must be 'HM3D Semantic Annotations'")
-    rows: dict[int, tuple[int, str, int]] = {}
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        cells = next(csv.reader([line]))
-        if len(cells) != 4:  # unquoted commas in the category
-            cells = [cells[0], cells[1] if len(cells) > 1 else "", ",".join(cells[2:-1]), cells[-1]]
-        identity, color, category, region = (cell.strip() for cell in cells)
-        if not (
-            identity.isdigit() and re.fullmatch(r"[0-9A-Fa-f]{6}", color) and re.fullmatch(r"-?\d+", region)
-        ):
-            raise SceneError(f"{path}: line {number}: expected id,HEXCOLOR,\"category\",region, not {line!r}")
-        row = (int(color, 16), " ".join(category.lower().split()), int(region))
-        if rows.setdefault(int(identity), row) != row:
-            raise SceneError(f"{path}: line {number}: id {identity} is there already with another meaning")
-    return rows
 
 
 def _read_attributes(path: Path) -> dict:
@@ -235,41 +217,6 @@ def _read_attributes(path: Path) -> dict:
         raise SceneError(
             f"{path}: broken JSON ({error}); delete the scene folder and build it again"
         ) from error
-
-
-def _semantic_mesh(path: Path, rows: dict[int, tuple[int, str, int]]) -> tuple[np.ndarray, np.ndarray]:
-    glb = read_glb(path)
-    if not glb.primitives:
-        raise SceneError(f"{path}: no triangles")
-    triangles = z_up_to_y_up(np.concatenate([p.vertices[p.faces] for p in glb.primitives])).astype(np.float32)
-    known = {code: identity for identity, (code, _, _) in rows.items()}
-    best: np.ndarray | None = None
-    for linear in (True, False):  # by the standard vertex colours are linear, but some tools store sRGB
-        codes = np.concatenate([_codes(glb, p, linear) for p in glb.primitives])
-        unique, inverse = np.unique(codes, return_inverse=True)
-        labels = np.array([known.get(int(code), 0) for code in unique], np.int32)[inverse]
-        if best is None or np.count_nonzero(labels) > np.count_nonzero(best):
-            best = labels
-    assert best is not None
-    if rows and not best.any():
-        raise SceneError(f"{path}: none of its colours is in the .semantic.txt beside it")
-    return triangles, best
-
-
-def _codes(glb: Glb, primitive, linear: bool) -> np.ndarray:
-    """(F,) 0xRRGGBB of each triangle: its first vertex's colour, or the texel under its middle (nearest)."""
-    if primitive.colors is not None:
-        color = primitive.colors[primitive.faces[:, 0]]
-        rgb = np.rint((linear_to_srgb(color) if linear else color) * 255).astype(np.int64)
-    elif primitive.uv is not None and glb.materials[primitive.material].image >= 0:
-        image = glb.decode_image(glb.materials[primitive.material].image)
-        uv = primitive.uv[primitive.faces].mean(1) % 1.0
-        rows = np.minimum((uv[:, 1] * image.shape[0]).astype(int), image.shape[0] - 1)
-        columns = np.minimum((uv[:, 0] * image.shape[1]).astype(int), image.shape[1] - 1)
-        rgb = image[rows, columns].astype(np.int64)
-    else:
-        rgb = np.zeros((len(primitive.faces), 3), np.int64)
-    return (rgb[:, 0] << 16) | (rgb[:, 1] << 8) | rgb[:, 2]
 
 
 def _instances(rows: dict[int, tuple[int, str, int]], triangles: np.ndarray, labels: np.ndarray,

@@ -16,6 +16,7 @@ from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
 from hm3dm3_env.sim import shading
 from hm3dm3_env.sim.base import Body, Camera, Frame
 from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.semantics import hit_ids
 
 SKY = np.array([205, 222, 240], np.uint8)
 
@@ -41,8 +42,8 @@ class _Loaded:
 
     @cached_property
     def semantic_tracer(self) -> _Tracer:
-        assert self.data.semantic_triangles is not None
-        return _Tracer(self.data.semantic_triangles)
+        assert self.data.semantics is not None and self.data.semantics.triangles is not None
+        return _Tracer(self.data.semantics.triangles)
 
     @cached_property
     def shading(self) -> tuple[shading.Textures, np.ndarray, np.ndarray]:
@@ -107,7 +108,7 @@ class EmbeddedSimulator:
         depth = np.where(seen, distance, np.float32(0)).astype(np.float32)
         shape = (len(poses), camera.height, camera.width)
         colors = self._shade(hit, camera).reshape(*shape, 3) if rgb else None
-        labels = self._labels(triangle, origins, directions).reshape(shape) if semantic else None
+        labels = self._labels(hit, origins, directions).reshape(shape) if semantic else None
         depth = depth.reshape(shape)
         return [
             Frame(
@@ -128,18 +129,20 @@ class EmbeddedSimulator:
         )
         hit = self._loaded.tracer.cast(origins, directions)
         distance = np.where(hit["primID"] >= 0, hit["tfar"], np.float32(np.inf))
-        return distance, self._labels(hit["primID"], origins, directions)
+        return distance, self._labels(hit, origins, directions)
 
-    def _labels(self, triangle: np.ndarray, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        data = self.scene
-        if data.labels is not None:
-            labels = data.labels
-        elif data.semantic_labels is not None:
-            triangle = self._loaded.semantic_tracer.cast(origins, directions)["primID"]
-            labels = data.semantic_labels
-        else:
-            return np.zeros(len(triangle), np.int32)
-        return np.where(triangle >= 0, labels[triangle], 0).astype(np.int32)
+    def _labels(
+        self, hit: dict[str, np.ndarray], origins: np.ndarray, directions: np.ndarray
+    ) -> np.ndarray:
+        semantics = self.scene.semantics
+        if semantics is None:
+            return np.zeros(len(hit["primID"]), np.int32)
+        missed = hit["primID"] < 0
+        if semantics.triangles is not None:
+            hit = self._loaded.semantic_tracer.cast(origins, directions)
+        ids = hit_ids(semantics, hit["primID"], hit["u"], hit["v"])
+        ids[missed] = 0
+        return ids
 
     def _shade(self, hit: dict[str, np.ndarray], camera: Camera) -> np.ndarray:
         data = self.scene
