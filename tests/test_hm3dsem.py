@@ -11,6 +11,7 @@ from PIL import Image
 
 from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive, glb_bytes
 from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
+from hm3dm3_env.scenes.scan_like import write_scan
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 HEADER = "HM3D Semantic Annotations\n"
@@ -107,3 +108,48 @@ def test_colours_without_a_line_are_nothing_and_noted(tmp_path: Path) -> None:
     _, ids = sim.cast(*rays([(0.1, 0.3), (1.9, 1.0)]))
     assert ids.tolist() == [7, 0]
     assert any("010203" in problem for problem in load_scene(folder).problems)
+
+
+# -- scan-like homes ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two floors, ids in textures."""
+    return write_scan(tmp_path_factory.mktemp("scans"), 30_000, 3, 256, floors=2)
+
+
+def test_a_scan_like_home_reads_like_a_scan(scan: Path) -> None:
+    scene = load_scene(scan)
+    assert not scene.lit and semantics(scene).triangles is None and len(scene.sources) == 3
+    assert 25_000 < len(scene.triangles) < 40_000
+    assert semantics(scene).image_of.max() == 2 and (semantics(scene).labels > 0).all()
+    assert {"wall", "floor", "round rug", "chairs", "tv, wall mounted", '6" vase'} <= {
+        item.category for item in scene.instances.values()}
+    assert [p for p in scene.problems if "1 ids have no triangles: 134 (lamp shade)" in p] == scene.problems
+
+
+def test_vertex_and_texture_ids_agree_where_nothing_is_painted(scan: Path, tmp_path: Path) -> None:
+    texture = load_scene(scan)
+    vertex = load_scene(write_scan(tmp_path, 30_000, 3, 256, "vertex", floors=2))
+    paint = [i.id for i in texture.instances.values() if "rug" in i.category or i.category == "picture"]
+    assert semantics(vertex).uv is None and paint
+    plain = ~np.isin(semantics(texture).labels, paint)
+    np.testing.assert_array_equal(semantics(texture).labels[plain], semantics(vertex).labels[plain])
+    assert (semantics(vertex).labels[~plain] != semantics(texture).labels[~plain]).all()
+
+
+def test_a_scan_like_home_is_the_same_twice(tmp_path: Path) -> None:
+    one, two = (write_scan(tmp_path / name, 20_000, 2, 256) for name in "ab")
+    assert one.name == two.name
+    for path in one.iterdir():
+        assert path.read_bytes() == (two / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"semantic": "paint"}, "semantic is texture, vertex or none"), ({"floors": 3}, "floors 1 or 2"),
+    ({"textures": 0}, "too small"), ({"basis": True}, "needs encode"),
+])
+def test_a_scan_that_cannot_be_written(tmp_path: Path, arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        write_scan(tmp_path, **arguments)

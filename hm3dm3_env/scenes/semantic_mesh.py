@@ -174,7 +174,7 @@ class _Painted:
 
     def seen(self) -> set[int]:
         """Ids that some triangle has."""
-        return set(np.unique(self.labels).tolist()) - {0}
+        return set(np.nonzero(np.bincount(self.labels))[0].tolist()) - {0}
 
     def semantics(self, triangles: np.ndarray | None) -> Semantics:
         """In the file's order."""

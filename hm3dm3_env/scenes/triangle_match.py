@@ -36,7 +36,7 @@ def match_triangles(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
         left = left[index[left] < 0]
         if not len(left):
             return index, corners
-        free = np.setdiff1d(real, index[wanted])
+        free = _unused(real, index, len(source))
     _search(source, target, free, left, index, corners)
     return (index, corners) if (index[wanted] >= 0).all() else None
 
@@ -63,8 +63,14 @@ def _search(source: np.ndarray, target: np.ndarray, free: np.ndarray, left: np.n
         gap, near = tree.query(target[left].mean(1))
         taken, first = np.unique(near, return_index=True)
         _align(source, target, free[taken], left[first], index, corners)
-        free = np.setdiff1d(free, index[left])
-        left = left[index[left] < 0]
+        free, left = _unused(free, index, len(source)), left[index[left] < 0]
+
+
+def _unused(free: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
+    """Those of `free` that `index` does not hold; a mask, since sorted sets cost more than the matching."""
+    used = np.zeros(count + 1, bool)
+    used[index] = True  # -1 lands in the extra place
+    return free[~used[free]]
 
 
 def _align(source: np.ndarray, target: np.ndarray, a: np.ndarray, b: np.ndarray, index: np.ndarray,
