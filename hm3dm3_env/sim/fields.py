@@ -37,6 +37,33 @@ def line_of_sight(free: np.ndarray, r0: int, c0: int, r1: int, c1: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
+def clear_until(free: np.ndarray, row: float, column: float, d_row: float, d_column: float) -> float:
+    """The share (0..1) of a move from one point that stays on free cells; 1 if nothing blocks it.
+
+    Points are in cells: whole numbers are borders. A move through a corner needs both cells beside it. The
+    outermost ring of `free` must be False, and the point on a free cell.
+    """
+    r, c = int(np.floor(row)), int(np.floor(column))
+    sr, sc = (1 if d_row > 0 else -1), (1 if d_column > 0 else -1)
+    next_r = ((r + (sr > 0)) - row) / d_row if d_row != 0 else np.inf
+    next_c = ((c + (sc > 0)) - column) / d_column if d_column != 0 else np.inf
+    while min(next_r, next_c) < 1:
+        gone = max(min(next_r, next_c), 0.0)
+        step_r, step_c = next_r <= next_c + 1e-12, next_c <= next_r + 1e-12
+        if step_r and step_c and not (free[r + sr, c] and free[r, c + sc]):
+            return gone
+        if step_r:
+            r += sr
+            next_r = ((r + (sr > 0)) - row) / d_row
+        if step_c:
+            c += sc
+            next_c = ((c + (sc > 0)) - column) / d_column
+        if not free[r, c]:
+            return gone
+    return 1.0
+
+
+@numba.njit(cache=True, nogil=True)
 def _push(heap_key, heap_cell, size, key, cell):
     i = size
     while i > 0:

@@ -12,7 +12,8 @@ from scipy import ndimage
 from hm3dm3_env.geometry import Pose, forward, wrap
 from hm3dm3_env.sim import fields
 from hm3dm3_env.sim.base import Body
-from hm3dm3_env.sim.voxels import standable, voxelise
+from hm3dm3_env.sim.voxels import voxelise
+from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
 
 MIN_FLOOR_AREA = 4.0
 """Smallest walkable area that counts as a floor, square metres (ours)."""
@@ -20,6 +21,8 @@ FLOOR_SPAN = 0.30
 """Surfaces within this of a floor's height belong to it, metres (ours; HM3D-OVON allows paths 0.25)."""
 FLOOR_GAP = 1.5
 """Two floors are at least this far apart, metres: below it, it's a table or a platform (ours)."""
+SKIN = 1e-3
+"""A blocked move ends this far before the blocked cell, metres, so that the next one starts outside (ours)."""
 _STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
 
 
@@ -47,7 +50,9 @@ class GridNavigator:
         voxels = voxelise(triangles, body.cell_size, body.cell_height, body.max_slope_deg)
         self.cell = body.cell_size
         self.origin = voxels.origin
-        stand = standable(voxels.solid, voxels.top, ceil(body.height / body.cell_height))
+        clearance, self.climb = ceil(body.height / body.cell_height), _whole(body.max_climb / body.cell_height)
+        stand = standable(voxels.solid, voxels.top, clearance)
+        stand = without_ledges(stand, voxels.solid, clearance, self.climb)
         heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), self.cell)
         self.levels = [self._floor(stand, voxels.top, height) for height in heights]
         self.floors = [level.height for level in self.levels]
@@ -60,22 +65,11 @@ class GridNavigator:
         heights = np.take_along_axis(tops, best, 2)[..., 0]
         walkable = np.take_along_axis(gap, best, 2)[..., 0] <= FLOOR_SPAN
         heights = np.where(walkable, heights, np.float32(height))
-        for axis in (0, 1):  # a step higher than the body climbs is a wall
-            step = (np.abs(np.diff(heights, axis=axis)) > self.body.max_climb)
-            step &= np.take(walkable, range(1, walkable.shape[axis]), axis) & np.take(
-                walkable, range(walkable.shape[axis] - 1), axis
-            )
-            pad = [(0, 0), (0, 0)]
-            pad[axis] = (0, 1)
-            before = np.pad(step, pad)
-            pad[axis] = (1, 0)
-            walkable = walkable & ~before & ~np.pad(step, pad)
-        free = ndimage.distance_transform_edt(walkable) * self.cell > self.body.radius
-        free[[0, -1], :] = free[:, [0, -1]] = False
-        islands, _ = ndimage.label(free)
+        free = erode(walkable, best[..., 0], self.climb, ceil(self.body.radius / self.cell))
+        free, labels = islands(free, MIN_ISLAND_AREA / self.cell**2)
         nearest = (ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
                    if free.any() else np.zeros((2, *free.shape), np.int32))
-        return Floor(height, free, heights, islands, nearest)
+        return Floor(height, free, heights, labels, nearest)
 
     # -- cells ---------------------------------------------------------------------------------------------
 
@@ -178,21 +172,22 @@ class GridNavigator:
         floor = self.floor_of(start)
         if floor < 0:
             return start
-        level, count = self.levels[floor], max(int(np.ceil(np.linalg.norm(delta) / (self.cell / 2))), 1)
-        here = start.copy()
-        for _ in range(count):
-            options = [delta / count]
-            if self.body.allow_sliding:
-                options += [options[0] * (1, 0, 0), options[0] * (0, 0, 1)]
-            for part in options:
-                there = here + part
-                if level.free[tuple(self.cells(there))]:
-                    break
-            else:
-                break
-            here = there
+        level = self.levels[floor]
+        here = self._until_blocked(level, start, delta)
+        if self.body.allow_sliding:
+            rest = delta - (here - start) * (1, 0, 1)
+            for axis in ((1, 0, 0), (0, 0, 1)):  # walls of cells run along the axes
+                here = self._until_blocked(level, here, rest * axis)
         here[1] = level.heights[tuple(self.cells(here))]
         return here
+
+    def _until_blocked(self, level: Floor, start: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        length = float(np.hypot(delta[0], delta[2]))
+        if length == 0 or not level.free[tuple(self.cells(start))]:
+            return start
+        position = (start[[2, 0]] - self.origin[[2, 0]]) / self.cell
+        gone = fields.clear_until(level.free, *position, *(delta[[2, 0]] / self.cell))
+        return start + delta * (1.0 if gone >= 1 else max(gone - SKIN / length, 0.0))
 
     # -- distances -----------------------------------------------------------------------------------------
 
@@ -273,6 +268,11 @@ class GridNavigator:
         if not level.free[tuple(near)] or np.hypot(*(near - cell)) * self.cell > 0.25:
             return None
         return int(near[0]), int(near[1])
+
+
+def _whole(ratio: float) -> int:
+    """`ratio` rounded down, but not below a whole number that it misses by rounding errors."""
+    return int(ratio + 1e-6)
 
 
 def _covered(solid: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ class Voxels:
         solid: (rows, columns, layers) bool; row = z, column = x, layer = y.
         top: (rows, columns, layers) float32, metres: highest walkable (not steep) surface in the voxel,
             -inf if none.
-        origin: (3,) world position of the grid's low corner.
+        origin: (3,) world position of the grid's low corner; in the plane a whole number of cells below the
+            lowest corner of the mesh, where Recast's grid starts.
         cell, layer: metres.
     """
 
@@ -41,7 +42,9 @@ def voxelise(
                              for i, size, extra in ((0, cell, margin), (1, layer, 2), (2, cell, margin)))
     solid = np.zeros((rows, columns, layers), np.bool_)
     top = np.full((rows, columns, layers), -np.inf, np.float32)
-    _fill(triangles.astype(np.float64), origin, cell, layer, np.cos(np.radians(max_slope_deg)), solid, top)
+    bound = low.astype(np.float32)
+    _fill(triangles.astype(np.float64), origin, bound, margin, cell, layer,
+          np.cos(np.radians(max_slope_deg)), solid, top)
     return Voxels(solid, top, origin, cell, layer)
 
 
@@ -66,8 +69,15 @@ def _clip(polygon, count, axis, bound, keep_above, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(triangles, origin, cell, layer, min_up, solid, top):
+def _cell_of(value, bound, scale):
+    """Recast's own arithmetic in single precision: walls often lie on borders of cells, where it decides."""
+    return int(np.float32(np.float32(value) - bound) * scale)
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(triangles, origin, bound, margin, cell, layer, min_up, solid, top):
     rows, columns, layers = solid.shape
+    scale = np.float32(1.0) / np.float32(cell)
     whole, strip, strip2, piece, piece2 = (
         np.empty((3, 3)),
         np.empty((9, 3)),
@@ -84,8 +94,8 @@ def _fill(triangles, origin, cell, layer, min_up, solid, top):
         nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
         norm = np.sqrt(nx * nx + ny * ny + nz * nz)
         walkable = norm > 0 and abs(ny) >= min_up * norm
-        r0 = int((min(whole[0, 2], whole[1, 2], whole[2, 2]) - origin[2]) / cell)
-        r1 = int((max(whole[0, 2], whole[1, 2], whole[2, 2]) - origin[2]) / cell)
+        r0 = _cell_of(min(whole[0, 2], whole[1, 2], whole[2, 2]), bound[2], scale) + margin
+        r1 = _cell_of(max(whole[0, 2], whole[1, 2], whole[2, 2]), bound[2], scale) + margin
         for r in range(r0, r1 + 1):
             z = origin[2] + r * cell
             n = _clip(whole, 3, 2, z, True, strip)
@@ -95,7 +105,7 @@ def _fill(triangles, origin, cell, layer, min_up, solid, top):
             x_low, x_high = strip2[0, 0], strip2[0, 0]
             for i in range(1, n):
                 x_low, x_high = min(x_low, strip2[i, 0]), max(x_high, strip2[i, 0])
-            c0, c1 = int((x_low - origin[0]) / cell), int((x_high - origin[0]) / cell)
+            c0, c1 = (_cell_of(x_low, bound[0], scale) + margin, _cell_of(x_high, bound[0], scale) + margin)
             for c in range(c0, c1 + 1):
                 x = origin[0] + c * cell
                 m = _clip(strip2, n, 0, x, True, piece)
@@ -111,20 +121,3 @@ def _fill(triangles, origin, cell, layer, min_up, solid, top):
                     solid[r, c, y] = True
                 if walkable and high > top[r, c, y1]:
                     top[r, c, y1] = high
-
-
-@numba.njit(cache=True, nogil=True)
-def standable(solid: np.ndarray, top: np.ndarray, clearance: int) -> np.ndarray:
-    """(rows, columns, layers) bool: voxels with a walkable top and `clearance` empty layers above."""
-    rows, columns, layers = solid.shape
-    out = np.zeros_like(solid)
-    for r in range(rows):
-        for c in range(columns):
-            empty = clearance  # above the grid there is air
-            for y in range(layers - 1, -1, -1):
-                if solid[r, c, y]:
-                    out[r, c, y] = empty >= clearance and top[r, c, y] > -np.inf
-                    empty = 0
-                else:
-                    empty += 1
-    return out
