@@ -6,6 +6,7 @@ Everything is in the file's frame: z up, metres.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class Patch:
 
 class _Home:
     def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+        self.rng, self.order = rng, count(int(rng.integers(100)))  # one kind after the other: all appear
         self.things: list[Thing] = []
         self.patches: list[Patch] = []
 
@@ -233,9 +234,8 @@ def _furnish(home: _Home, i: int, j: int, base: float, region: int, stairs: bool
     spots = [(x0, y0), (x0 + 2.2, y0), (x0, y0 + 2.7), (x0 + 1.6, y0 + 1.4), (x0 + 3.3, y0), (x0, y0 + 0.9)]
     if stairs:
         spots = spots[:2]
-    start = int(home.rng.integers(len(_ITEMS)))  # another stride a room: other neighbours, all kinds in a home
-    for n, spot in enumerate(spots):
-        _item(home, _ITEMS[(start + n * (3 + 4 * (region % 2)) + 7 * region) % len(_ITEMS)], spot, base, region)
+    for spot in spots:
+        _item(home, _ITEMS[next(home.order) % len(_ITEMS)], spot, base, region)
 
 
 def _item(home: _Home, name: str, spot: tuple[float, float], z: float, region: int) -> None:
