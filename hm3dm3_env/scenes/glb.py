@@ -1,16 +1,14 @@
-"""Binary glTF (.glb): a direct reader and writer for the few features that scene meshes use.
+"""Binary glTF (.glb): a direct reader for the features that scene meshes use.
 
-The reader turns a file into plain numpy arrays (triangles, texture coordinates, vertex colours and
-decoded images). It is direct (JSON chunk and buffer views) because the general loaders are several
-times slower on large scans and merge or re-pack the data on the way. The writer is its counterpart for
-the houses that this package makes. Both keep the axes of the file: what "up" means is not their business.
+The reader turns a file into plain numpy arrays (triangles, texture coordinates, vertex colours) and encoded
+images. It is direct (JSON chunk and buffer views) because the general loaders are several times slower on
+large scans and merge or re-pack the data on the way. `glb_writer` is its counterpart for the houses that
+this package makes. Both keep the axes of the file: what "up" means is not their business.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,22 +16,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from hm3dm3_env.files import write_atomic
+from hm3dm3_env.scenes import ktx2
+from hm3dm3_env.scenes.gltf import Container, GlbError
 
-_MAGIC, _JSON, _BIN = 0x46546C67, 0x4E4F534A, 0x004E4942
-_DTYPES: dict[int, Any] = {
-    5120: np.int8,
-    5121: np.uint8,
-    5122: np.int16,
-    5123: np.uint16,
-    5125: np.uint32,
-    5126: np.float32,
-}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-
-
-class GlbError(ValueError):
-    """A .glb file that cannot be read; the message names the file and what is wrong with it."""
+_KNOWN = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform", "KHR_texture_basisu",
+          "GOOGLE_texture_basis", "EXT_texture_webp"}
+_SOURCES = ("KHR_texture_basisu", "GOOGLE_texture_basis", "EXT_texture_webp")
+"""Extensions in which a texture names its image when it isn't PNG or JPEG."""
+_TRIANGLES, _STRIP, _FAN = 4, 5, 6
 
 
 @dataclass
@@ -67,11 +57,15 @@ class GlbMaterial:
 
 @dataclass
 class Glb:
-    """The content of a .glb: primitives, materials, and images as JPEG/PNG bytes."""
+    """The content of a .glb: primitives, materials, and images as they are stored (JPEG, PNG, KTX2).
+
+    `problems` are sentences about what is odd in the file but did not stop the reading.
+    """
 
     primitives: list[Primitive] = field(default_factory=list)
     materials: list[GlbMaterial] = field(default_factory=list)
     images: list[bytes] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def decode_image(self, index: int) -> np.ndarray:
         """(H, W, 3) uint8 sRGB pixels of image `index`.
@@ -83,128 +77,216 @@ class Glb:
 
 
 def decode_image(data: bytes) -> np.ndarray:
-    """(H, W, 3) uint8 sRGB pixels of an encoded image.
+    """(H, W, 3) uint8 sRGB pixels of an encoded image (JPEG, PNG, WebP, KTX2 or .basis).
 
     Raises:
-        GlbError: it cannot be decoded.
+        GlbError: it cannot be decoded, or its format needs a package that is not installed.
     """
+    if ktx2.is_basis(data):
+        return ktx2.decode(data)
     try:
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
     except Exception as error:  # Pillow raises many kinds on damaged files
         raise GlbError(f"cannot be decoded ({str(error)[:80]}); download the scene again") from error
 
 
-def read_glb(path: Path | str) -> Glb:
-    """Read a .glb file, with every node's transform applied.
+def image_size(data: bytes) -> tuple[int, int]:
+    """(width, height) of an encoded image, from its header; (0, 0) for Basis without its decoder.
 
     Raises:
-        GlbError: not a glTF 2 binary, truncated, or it uses a compression that this reader lacks.
+        GlbError: it is no image.
     """
-    path = Path(path)
-    document, blob = _chunks(path)
-    required = set(document.get("extensionsRequired", ()))
-    if "KHR_texture_basisu" in required:
-        raise GlbError(
-            f"{path}: textures are Basis/KTX2 compressed, which the embedded simulator cannot decode; "
-            "use HM3D's plain .glb download ('hm3d-<split>-glb')"
-        )
-    unknown = required - {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform"}
-    if unknown:
-        raise GlbError(f"{path}: needs unsupported glTF extensions {sorted(unknown)}")
+    if ktx2.is_basis(data):
+        return ktx2.size(data)
     try:
-        return _decode(document, blob)
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise GlbError(f"{path}: damaged glTF ({type(error).__name__}: {error})") from error
+        return Image.open(io.BytesIO(data)).size
+    except Exception as error:
+        raise GlbError(f"is not an image ({len(data)} bytes)") from error
 
 
-def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
-    data = path.read_bytes()
-    if len(data) < 20 or struct.unpack_from("<I", data)[0] != _MAGIC:
-        raise GlbError(f"{path}: not a binary glTF file ({len(data)} bytes)")
-    total = struct.unpack_from("<I", data, 8)[0]
-    if total > len(data):
-        raise GlbError(f"{path}: truncated ({len(data)} bytes of {total}); download it again")
-    document, blob, offset = None, b"", 12
-    while offset + 8 <= len(data):
-        length, kind = struct.unpack_from("<II", data, offset)
-        chunk = data[offset + 8 : offset + 8 + length]
-        if kind == _JSON:
-            try:
-                document = json.loads(chunk)
-            except ValueError as error:  # not UTF-8, or not JSON
-                raise GlbError(f"{path}: damaged glTF ({error}); download it again") from error
-        elif kind == _BIN:
-            blob = chunk
-        offset += 8 + length
-    if document is None:
-        raise GlbError(f"{path}: no JSON chunk")
-    return document, blob
+def read_glb(path: Path | str) -> Glb:
+    """Read a .glb file, with every node's and every texture's transform applied.
+
+    Raises:
+        GlbError: not a glTF 2 binary, damaged, or it uses a compression that this reader lacks; names the
+            file, and the primitive, material or texture.
+    """
+    container = Container(Path(path))
+    try:
+        return _Reader(container).read()
+    except GlbError:
+        raise
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise container.fail(f"damaged glTF ({type(error).__name__}: {error}); download it again") from error
 
 
-def _decode(document: dict[str, Any], blob: bytes) -> Glb:
-    views = document.get("bufferViews", [])
+class _Reader:
+    def __init__(self, container: Container) -> None:
+        self.container, self.document = container, container.document
+        unknown = set(self.document.get("extensionsRequired", ())) - _KNOWN
+        if "KHR_draco_mesh_compression" in unknown or "EXT_meshopt_compression" in unknown:
+            raise container.fail(f"is compressed ({', '.join(sorted(unknown))}); unpack it first, e.g. with "
+                                 "glTF-Transform ('gltf-transform copy in.glb out.glb')")
+        if unknown:
+            raise container.fail(f"needs unsupported glTF extensions {sorted(unknown)}")
+        self.glb = Glb()
+        self.checked: dict[int, GlbMaterial] = {}
+        self.moved: dict[tuple[int, int], np.ndarray] = {}
 
-    def view_bytes(index: int) -> bytes:
-        start = views[index].get("byteOffset", 0)
-        return blob[start : start + views[index]["byteLength"]]
+    def read(self) -> Glb:
+        for index, image in enumerate(self.document.get("images", [])):
+            self.glb.images.append(self._image(index, image))
+        self.glb.materials = [GlbMaterial(m.get("name", "")) for m in self.document.get("materials", [])]
+        others = 0
+        for number, (node, matrix) in enumerate(_nodes(self.container)):
+            if "mesh" not in node:
+                continue
+            for item in self.document["meshes"][node["mesh"]]["primitives"]:
+                if item.get("mode", _TRIANGLES) not in (_TRIANGLES, _STRIP, _FAN):
+                    others += 1
+                    continue
+                self._primitive(item, number, matrix, f"mesh {node['mesh']}")
+        if others:
+            self.glb.problems.append(f"{self.container.path.name}: {others} primitives of points or lines "
+                                     "are left out")
+        return self.glb
 
-    def accessor(index: int) -> np.ndarray:
-        spec = document["accessors"][index]
-        dtype, width = np.dtype(_DTYPES[spec["componentType"]]), _WIDTHS[spec["type"]]
-        view = views[spec["bufferView"]]
-        start = view.get("byteOffset", 0) + spec.get("byteOffset", 0)
-        stride = view.get("byteStride", 0) or dtype.itemsize * width
-        array = np.ndarray(
-            (spec["count"], width), dtype, buffer=blob, offset=start, strides=(stride, dtype.itemsize)
-        )
-        if spec.get("normalized"):
-            array = array.astype(np.float32) / np.iinfo(dtype).max
-        return array
+    def _image(self, index: int, image: dict[str, Any]) -> bytes:
+        if "bufferView" in image:
+            return bytes(self.container.view(image["bufferView"]))
+        return self.container.uri(image["uri"], f"image {index}") if "uri" in image else b""
 
-    glb = Glb()
-    for image in document.get("images", []):
-        glb.images.append(view_bytes(image["bufferView"]))
-    for material in document.get("materials", []):
-        pbr = material.get("pbrMetallicRoughness", {})
-        texture = pbr.get("baseColorTexture", {}).get("index", -1)
-        image = document["textures"][texture].get("source", -1) if texture >= 0 else -1
-        red, green, blue = pbr.get("baseColorFactor", (1, 1, 1, 1))[:3]
-        glb.materials.append(GlbMaterial(material.get("name", ""), (red, green, blue), image))
-    for node, matrix in _nodes(document):
-        if "mesh" not in node:
-            continue
-        for item in document["meshes"][node["mesh"]]["primitives"]:
-            if item.get("mode", 4) == 4:
-                glb.primitives.append(_primitive(item, accessor, matrix))
-    return glb
+    def _material(self, index: int) -> dict[str, Any]:
+        """The texture info of a material in use; its colour and image go to `glb`."""
+        materials = self.document.get("materials", [])
+        if not 0 <= index < len(materials):
+            raise self.container.fail(f"a primitive uses material {index}, but there are {len(materials)}")
+        spec = materials[index].get("pbrMetallicRoughness", {})
+        info = spec.get("baseColorTexture", {})
+        made = self.glb.materials[index]
+        if index not in self.checked:
+            red, green, blue = (float(v) for v in spec.get("baseColorFactor", (1, 1, 1, 1))[:3])
+            made.base_color = (red, green, blue)
+            if "index" in info:
+                made.image = self._source(info["index"], f"material {index} ({made.name or 'no name'}), "
+                                                         f"texture {info['index']}")
+            self.checked[index] = made
+        return info
+
+    def _source(self, texture: int, where: str) -> int:
+        """Index of a texture's image, which is known to be one."""
+        textures = self.document.get("textures", [])
+        if not 0 <= texture < len(textures):
+            raise self.container.fail(f"{where}: there are only {len(textures)} textures")
+        spec = textures[texture]
+        named = [spec] + [spec.get("extensions", {}).get(name, {}) for name in _SOURCES]
+        sources = [part["source"] for part in named if "source" in part]
+        if not sources:
+            raise self.container.fail(f"{where}: names no image")
+        if not 0 <= sources[0] < len(self.glb.images):
+            raise self.container.fail(f"{where}: image {sources[0]} of {len(self.glb.images)} is missing")
+        try:
+            image_size(self.glb.images[sources[0]])
+        except GlbError as error:
+            raise self.container.fail(f"{where}: image {sources[0]} {error}; download it again") from error
+        return sources[0]
+
+    def _primitive(self, item: dict[str, Any], node: int, matrix: np.ndarray, mesh: str) -> None:
+        where = f"primitive {len(self.glb.primitives)} ({mesh})"
+        fail, attributes = self.container.fail, item["attributes"]
+        if "KHR_draco_mesh_compression" in item.get("extensions", {}) and "bufferView" not in (
+                self.document["accessors"][attributes["POSITION"]]):
+            raise fail(f"{where} is compressed with KHR_draco_mesh_compression; unpack it first, e.g. with "
+                       "glTF-Transform ('gltf-transform copy in.glb out.glb')")
+        vertices = self._vertices(attributes["POSITION"], node, matrix, where)
+        faces = _faces(item, self.container, len(vertices))
+        if faces is None:
+            raise fail(f"{where}: the number of its indices is no multiple of 3")
+        if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
+            raise fail(f"{where}: index {faces.max()} is out of range, there are {len(vertices)} vertices")
+        material = item.get("material", -1)
+        info = self._material(material) if material >= 0 else {}
+        transform = info.get("extensions", {}).get("KHR_texture_transform", {})
+        uv = self._attribute(attributes, f"TEXCOORD_{transform.get('texCoord', info.get('texCoord', 0))}",
+                             len(vertices), where, 2)
+        if uv is not None and transform:
+            uv = _transformed(uv, transform)
+        colors = self._attribute(attributes, "COLOR_0", len(vertices), where, 3)
+        self.glb.primitives.append(Primitive(vertices, faces, uv, colors, material))
+
+    def _vertices(self, accessor: int, node: int, matrix: np.ndarray, where: str) -> np.ndarray:
+        """Primitives of a mesh may share their vertices, as big scans do: they are moved once."""
+        if (accessor, node) not in self.moved:
+            vertices = self.container.accessor(accessor).astype(np.float64)
+            if vertices.shape[1] != 3:
+                raise self.container.fail(f"{where}: positions have {vertices.shape[1]} components, not 3")
+            with np.errstate(all="ignore"):  # a float64 may not fit; the check below tells
+                moved = (vertices @ matrix[:3, :3].T + matrix[:3, 3]).astype(np.float32)
+            bad = int((~np.isfinite(moved).all(1)).sum())
+            if bad:
+                raise self.container.fail(f"{where}: {bad} of {len(moved)} vertices are not finite numbers; "
+                                          "download it again")
+            self.moved[accessor, node] = moved
+        return self.moved[accessor, node]
+
+    def _attribute(self, attributes: dict[str, int], name: str, count: int, where: str,
+                   width: int) -> np.ndarray | None:
+        if name not in attributes:
+            return None
+        values = self.container.accessor(attributes[name])
+        if len(values) != count or values.shape[1] < width:
+            raise self.container.fail(f"{where}: {name} has shape {values.shape}, but there are {count} "
+                                      "vertices")
+        values = values[:, :width].astype(np.float32)
+        bad = int((~np.isfinite(values).all(1)).sum())
+        if bad:
+            self.glb.problems.append(f"{self.container.path.name}: {where}: {bad} values of {name} are not "
+                                     "finite numbers, 0 is used")
+            values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+        return values
 
 
-def _primitive(item: dict[str, Any], accessor: Any, matrix: np.ndarray) -> Primitive:
-    attributes = item["attributes"]
-    vertices = accessor(attributes["POSITION"]).astype(np.float64)
-    vertices = (vertices @ matrix[:3, :3].T + matrix[:3, 3]).astype(np.float32)
-    faces = (
-        accessor(item["indices"]).reshape(-1, 3)
-        if "indices" in item
-        else np.arange(len(vertices)).reshape(-1, 3)
-    )
-    uv = accessor(attributes["TEXCOORD_0"]).astype(np.float32) if "TEXCOORD_0" in attributes else None
-    colors = accessor(attributes["COLOR_0"])[:, :3].astype(np.float32) if "COLOR_0" in attributes else None
-    return Primitive(vertices, faces.astype(np.int64), uv, colors, item.get("material", -1))
+def _faces(item: dict[str, Any], container: Container, vertices: int) -> np.ndarray | None:
+    """(F, 3) int64 corners from triangles, a strip or a fan; None if the triangles are not whole."""
+    corners = (container.accessor(item["indices"])[:, 0].astype(np.int64) if "indices" in item
+               else np.arange(vertices))
+    mode = item.get("mode", _TRIANGLES)
+    if mode == _TRIANGLES:
+        return None if len(corners) % 3 else corners.reshape(-1, 3)
+    if len(corners) < 3:
+        return np.zeros((0, 3), np.int64)
+    if mode == _FAN:
+        return np.stack([np.full(len(corners) - 2, corners[0]), corners[1:-1], corners[2:]], 1)
+    faces = np.stack([corners[:-2], corners[1:-1], corners[2:]], 1)
+    faces[1::2] = faces[1::2, [1, 0, 2]]  # every other one turns the other way
+    return faces
 
 
-def _nodes(document: dict[str, Any]) -> list[tuple[dict[str, Any], np.ndarray]]:
-    nodes = document.get("nodes", [])
+def _transformed(uv: np.ndarray, transform: dict[str, Any]) -> np.ndarray:
+    """KHR_texture_transform: scale, then rotate, then shift."""
+    c, s = np.cos(transform.get("rotation", 0.0)), np.sin(transform.get("rotation", 0.0))
+    scaled = uv.astype(np.float64) * np.asarray(transform.get("scale", (1, 1)), float)
+    turned = scaled @ np.array([[c, -s], [s, c]])
+    return (turned + np.asarray(transform.get("offset", (0, 0)), float)).astype(np.float32)
+
+
+def _nodes(container: Container) -> list[tuple[dict[str, Any], np.ndarray]]:
+    nodes = container.document.get("nodes", [])
     children = {child for node in nodes for child in node.get("children", ())}
-    scenes = document.get("scenes")
+    scenes = container.document.get("scenes")
     roots = (
-        scenes[document.get("scene", 0)]["nodes"]
+        scenes[container.document.get("scene", 0)].get("nodes", [])
         if scenes
         else [i for i in range(len(nodes)) if i not in children]
     )
-    found, stack = [], [(root, np.eye(4)) for root in reversed(roots)]
+    found: list[tuple[dict[str, Any], np.ndarray]] = []
+    stack = [(root, np.eye(4)) for root in reversed(roots)]
     while stack:
         index, parent = stack.pop()
+        if len(found) >= len(nodes):
+            raise container.fail("its nodes form a cycle")
+        if not 0 <= index < len(nodes):
+            raise container.fail(f"node {index} of {len(nodes)} is missing")
         node = nodes[index]
         matrix = parent @ _local(node)
         found.append((node, matrix))
@@ -223,77 +305,3 @@ def _local(node: dict[str, Any]) -> np.ndarray:
     matrix[:3, :3] = rotation * np.asarray(node.get("scale", (1, 1, 1)), float)
     matrix[:3, 3] = node.get("translation", (0, 0, 0))
     return matrix
-
-
-def write_glb(path: Path | str, glb: Glb) -> None:
-    """Write `glb` atomically; equal content gives equal bytes. Materials are written unlit."""
-    write_atomic(path, glb_bytes(glb))
-
-
-def glb_bytes(glb: Glb) -> bytes:
-    """The .glb file of `glb` as bytes."""
-    writer = _Writer()
-    meshes = [{"primitives": [writer.primitive(primitive)]} for primitive in glb.primitives]
-    images = [{"bufferView": writer.view(data), "mimeType": _mime(data)} for data in glb.images]
-    materials = []
-    for material in glb.materials:
-        pbr: dict[str, Any] = {
-            "baseColorFactor": [*map(float, material.base_color), 1.0],
-            "metallicFactor": 0.0,
-        }
-        if material.image >= 0:
-            pbr["baseColorTexture"] = {"index": material.image}
-        materials.append({"name": material.name, "pbrMetallicRoughness": pbr, "doubleSided": True,
-                          "extensions": {"KHR_materials_unlit": {}}})
-    document: dict[str, Any] = {
-        "asset": {"version": "2.0", "generator": "hm3dm3"}, "scene": 0,
-        "scenes": [{"nodes": list(range(len(meshes)))}], "nodes": [{"mesh": i} for i in range(len(meshes))],
-        "meshes": meshes, "accessors": writer.accessors, "bufferViews": writer.views,
-        "buffers": [{"byteLength": len(writer.blob)}],
-    }
-    if materials:
-        document |= {"materials": materials, "extensionsUsed": ["KHR_materials_unlit"]}
-    if images:
-        document |= {"images": images, "textures": [{"source": i} for i in range(len(images))]}
-    text = json.dumps(document, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    blob = bytes(writer.blob)
-    total = 12 + 8 + len(text) + 8 + len(blob)
-    return (struct.pack("<III", _MAGIC, 2, total) + struct.pack("<II", len(text), _JSON) + text
-            + struct.pack("<II", len(blob), _BIN) + blob)
-
-
-def _mime(data: bytes) -> str:
-    return "image/png" if data[:4] == b"\x89PNG" else "image/jpeg"
-
-
-class _Writer:
-    def __init__(self) -> None:
-        self.blob = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
-
-    def view(self, data: bytes) -> int:
-        self.views.append({"buffer": 0, "byteOffset": len(self.blob), "byteLength": len(data)})
-        self.blob += data + b"\0" * (-len(data) % 4)
-        return len(self.views) - 1
-
-    def accessor(self, array: np.ndarray, component: int, kind: str, bounds: bool = False) -> int:
-        spec: dict[str, Any] = {"bufferView": self.view(np.ascontiguousarray(array).tobytes()),
-                                "componentType": component, "count": len(array), "type": kind}
-        if bounds:
-            spec |= {"min": array.min(0).tolist(), "max": array.max(0).tolist()}
-        self.accessors.append(spec)
-        return len(self.accessors) - 1
-
-    def primitive(self, item: Primitive) -> dict[str, Any]:
-        attributes = {"POSITION": self.accessor(item.vertices.astype(np.float32), 5126, "VEC3", bounds=True)}
-        if item.uv is not None:
-            attributes["TEXCOORD_0"] = self.accessor(item.uv.astype(np.float32), 5126, "VEC2")
-        if item.colors is not None:
-            attributes["COLOR_0"] = self.accessor(item.colors.astype(np.float32), 5126, "VEC3")
-        indices = self.accessor(item.faces.astype(np.uint32).reshape(-1, 1), 5125, "SCALAR")
-        primitive: dict[str, Any] = {"attributes": attributes, "indices": indices}
-        if item.material >= 0:
-            primitive["material"] = item.material
-        return primitive

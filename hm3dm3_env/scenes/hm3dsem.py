@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import z_up_to_y_up
-from hm3dm3_env.scenes.glb import GlbError, decode_image, read_glb
+from hm3dm3_env.scenes.glb import decode_image, read_glb
+from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
 from hm3dm3_env.scenes.semantic_mesh import Semantics, read_semantics
 from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
@@ -163,9 +164,11 @@ def load_scene(folder: Path | str) -> SceneData:
     if stem is None:
         raise SceneError(f"{folder}: not a scene folder (expected {folder.name.split('-')[-1]}.glb in it)")
     plain = folder / f"{stem}.glb"
-    render = read_glb(plain if plain.exists() else folder / f"{stem}.basis.glb")
-    if not render.primitives:
-        raise SceneError(f"{plain}: no triangles")
+    if not plain.exists():
+        plain = folder / f"{stem}.basis.glb"
+    render = read_glb(plain)
+    if not any(len(p.faces) for p in render.primitives):
+        raise SceneError(f"{plain}: no triangles; download it again")
     triangles = z_up_to_y_up(np.concatenate([p.vertices[p.faces] for p in render.primitives])).astype(
         np.float32
     )
@@ -177,7 +180,7 @@ def load_scene(folder: Path | str) -> SceneData:
     attributes = _read_attributes(folder / f"{stem}.attributes.json")
     text, semantic = folder / f"{stem}.semantic.txt", folder / f"{stem}.semantic.glb"
     semantics = None
-    problems: list[str] = []
+    problems = list(render.problems)
     instances: dict[int, Instance] = {}
     if text.exists() != semantic.exists():
         raise SceneError(
@@ -191,7 +194,7 @@ def load_scene(folder: Path | str) -> SceneData:
         absent = [identity for identity in rows if identity not in instances]
         if absent:
             listed = ", ".join(f"{i} ({rows[i][1]})" for i in absent[:8]) + (", ..." if absent[8:] else "")
-            problems.append(f"{text.name}: {len(absent)} ids have no triangles: {listed}")
+            problems.append(f"{text.name}: ids without triangles ({len(absent)}): {listed}")
     return SceneData(
         folder.name,
         folder,

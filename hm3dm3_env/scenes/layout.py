@@ -23,7 +23,8 @@ import numpy as np
 from PIL import Image
 
 from hm3dm3_env.files import json_bytes, write_atomic
-from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive, glb_bytes
+from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive
+from hm3dm3_env.scenes.glb_writer import glb_bytes
 
 DATASET_CONFIG = "hm3dm3.scene_dataset_config.json"
 JPEG_QUALITY = 88

@@ -22,7 +22,8 @@ from PIL import Image
 from scipy import ndimage
 
 from hm3dm3_env.files import sha256
-from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive, glb_bytes
+from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive
+from hm3dm3_env.scenes.glb_writer import glb_bytes
 from hm3dm3_env.scenes.layout import object_colors, srgb_to_linear, write_dataset_config
 from hm3dm3_env.scenes.scan_home import Patch, Thing, build_home
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import z_up_to_y_up
-from hm3dm3_env.scenes.glb import Glb, GlbError, Primitive, read_glb
+from hm3dm3_env.scenes.glb import Glb, Primitive, read_glb
+from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
 from hm3dm3_env.scenes.semantic_text import SceneError
 from hm3dm3_env.scenes.triangle_match import match_triangles
