@@ -82,6 +82,7 @@ class HabitatSimulator:
         if self._sim is None:
             self._sim = self._habitat.Simulator(config)
         else:
+            self._drop_sensors()
             self._sim.reconfigure(config)
         self._known, self._folder = known, folder
         self._load_navmesh(stem, shipped)
@@ -105,7 +106,7 @@ class HabitatSimulator:
                 semantic_up=_UP,
                 semantic_front=_FRONT,
                 semantic_descriptor_filename=str(folder / f"{stem}.semantic.txt"),
-                has_semantic_textures=not _vertex_coloured(semantic),
+                has_semantic_textures=_textured(semantic),
             )
         place = Path(self._temporary.name) / folder.name
         place.mkdir(exist_ok=True)
@@ -222,14 +223,25 @@ class HabitatSimulator:
 
         Image goals bring a field of view each, so sensors are kept by size and their view is changed.
         """
-        sensors = self._sim.sensors if hasattr(self._sim, "sensors") else self._sim._sensors
         name = _name(kind, camera)
-        if name not in sensors:
+        if name not in self._sensors():
             self._sim.add_sensor(self._specification(kind, camera))
-            sensors = self._sim.sensors if hasattr(self._sim, "sensors") else self._sim._sensors
-        sensor = sensors[name]
+        sensor = self._sensors()[name]
         sensor._sensor_object.fov = float(camera.hfov_deg)
         return sensor
+
+    def _sensors(self) -> Any:
+        """habitat-sim's sensors by name, each of which can be drawn alone (`sensors` from 0.3.4 on)."""
+        return self._sim.sensors if hasattr(self._sim, "sensors") else self._sim._sensors
+
+    def _drop_sensors(self) -> None:
+        """Free the images of all sensors: a reconfigured habitat-sim keeps those of the scene before."""
+        for name, sensor in list(self._sensors().items()):
+            if hasattr(self._sim, "remove_sensor"):
+                self._sim.remove_sensor(name)
+            else:
+                self._habitat.SensorFactory.delete_sensor(sensor._sensor_object)
+                sensor.close()
 
     def _ids(self, labels: np.ndarray) -> np.ndarray:
         """(H, W) int32 from habitat's uint32: what the `.semantic.txt` does not list is 0."""
@@ -320,11 +332,11 @@ def _semantic_ids(path: Path) -> np.ndarray:
     return known
 
 
-def _vertex_coloured(path: Path) -> bool:
-    """Whether a semantic mesh carries its colours in its vertices (else: in its textures).
+def _textured(path: Path) -> bool:
+    """Whether a semantic mesh carries its colours in textures, as HM3DSem's do (else: in its vertices).
 
     Raises:
-        ValueError: not a binary glTF file.
+        ValueError: not a binary glTF file, or one whose colours habitat-sim cannot read.
     """
     with path.open("rb") as file:
         head = file.read(20)
@@ -334,5 +346,18 @@ def _vertex_coloured(path: Path) -> bool:
             document = json.loads(file.read(struct.unpack_from("<I", head, 12)[0]))
         except ValueError as error:
             raise ValueError(f"{path}: damaged glTF ({error}); download it again") from error
+    painted = [
+        "baseColorTexture" in material.get("pbrMetallicRoughness", {})
+        for material in document.get("materials", [])
+    ]
     primitives = [item for mesh in document.get("meshes", []) for item in mesh.get("primitives", [])]
-    return any("COLOR_0" in item.get("attributes", {}) for item in primitives)
+    if not all("COLOR_0" in item["attributes"] for item in primitives):
+        raise ValueError(
+            f"{path}: habitat-sim needs vertex colours in a semantic mesh, even where textures carry the ids "
+            "as in HM3DSem; use sim.backend=embedded for this scene"
+        )
+    return any(
+        "TEXCOORD_0" in item["attributes"] and painted[item["material"]]
+        for item in primitives
+        if "material" in item
+    )
