@@ -41,6 +41,10 @@ class Body:
     allow_sliding: bool = False
     """Slide along obstacles instead of stopping (HM3D-OVON evaluates without)."""
 
+    narrow_passages: bool = True
+    """embedded: passages that the body fits through are open even where whole cells would close them, as
+    Recast's do below about 0.45 m (ours)."""
+
     def __post_init__(self) -> None:
         sizes = (self.radius, self.height, self.cell_size, self.cell_height, self.forward_step, self.turn_deg)
         if min(sizes) <= 0 or self.max_climb < 0:

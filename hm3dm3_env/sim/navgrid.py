@@ -12,6 +12,7 @@ from scipy import ndimage
 from hm3dm3_env.geometry import Pose, forward, wrap
 from hm3dm3_env.sim import fields
 from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.passages import open_passages
 from hm3dm3_env.sim.voxels import voxelise
 from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
 
@@ -54,18 +55,22 @@ class GridNavigator:
         stand = standable(voxels.solid, voxels.top, clearance)
         stand = without_ledges(stand, voxels.solid, clearance, self.climb)
         heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), self.cell)
-        self.levels = [self._floor(stand, voxels.top, height) for height in heights]
+        self.levels = [self._floor(triangles, stand, voxels.top, height) for height in heights]
         self.floors = [level.height for level in self.levels]
         self._cache_size = cache
         self._fields: OrderedDict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
-    def _floor(self, stand: np.ndarray, tops: np.ndarray, height: float) -> Floor:
+    def _floor(self, triangles: np.ndarray, stand: np.ndarray, tops: np.ndarray, height: float) -> Floor:
         gap = np.where(stand, np.abs(tops - height), np.inf)
         best = gap.argmin(2)[..., None]
         heights = np.take_along_axis(tops, best, 2)[..., 0]
         walkable = np.take_along_axis(gap, best, 2)[..., 0] <= FLOOR_SPAN
         heights = np.where(walkable, heights, np.float32(height))
         free = erode(walkable, best[..., 0], self.climb, ceil(self.body.radius / self.cell))
+        band = (height + self.body.max_climb, height + self.body.height)
+        if self.body.narrow_passages:
+            radius = self.body.radius
+            free = open_passages(free, walkable, triangles, self.origin, self.cell, band, radius)
         free, labels = islands(free, MIN_ISLAND_AREA / self.cell**2)
         nearest = (ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
                    if free.any() else np.zeros((2, *free.shape), np.int32))
