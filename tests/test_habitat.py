@@ -154,6 +154,38 @@ def test_one_simulator_for_all_scenes(habitat: Any, tmp_path: Path) -> None:
             use()
 
 
+def test_scenes_of_one_name(habitat: Any, tmp_path: Path) -> None:
+    """habitat-sim remembers a configuration by its path: another scene's must be elsewhere."""
+    simulator = HabitatSimulator()
+    for root in ("a", "b"):
+        simulator.load(write_folder(tmp_path / root))
+    (inner,) = habitat.Simulator.instances
+    files = [stage(simulator, config)["render_asset"] for config in inner.configs]
+    assert files == [str(tmp_path / root / "00001-abc" / "abc.basis.glb") for root in ("a", "b")]
+    assert len(inner.settings) == 2
+    simulator.close()
+
+
+def test_after_a_scene_that_habitat_refuses(habitat: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    good, bad = write_folder(tmp_path), write_folder(tmp_path, "00002-bad")
+    simulator = HabitatSimulator()
+    simulator.load(good)
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("ESP")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(habitat.Simulator, "reconfigure", refuse)
+        with pytest.raises(ValueError, match=r"00002-bad: habitat-sim cannot load it \(ESP\)"):
+            simulator.load(bad)
+    with pytest.raises(RuntimeError, match="no scene is loaded"):
+        simulator.render([Pose(1, 0, -1)], CAMERA)
+    simulator.load(good)  # in a new simulator: what the old one holds is unknown
+    assert [inner.closed for inner in habitat.Simulator.instances] == [1, 0]
+    assert len(simulator.render([Pose(1, 0, -1)], CAMERA)) == 1
+    simulator.close()
+
+
 def test_clear_errors(habitat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="navmesh: 'both' is none of computed, scene"):
         HabitatSimulator(navmesh="both")
@@ -172,6 +204,9 @@ def test_clear_errors(habitat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         simulator.load(plain)
     (plain / "plain.semantic.glb").write_bytes(b"version https://git-lfs")
     with pytest.raises(ValueError, match="not a binary glTF file"):
+        simulator.load(plain)
+    (plain / "plain.semantic.txt").write_text("version https://git-lfs")
+    with pytest.raises(ValueError, match="line 1 must be 'HM3D Semantic Annotations'"):
         simulator.load(plain)
     monkeypatch.setitem(sys.modules, "habitat_sim", None)
     with pytest.raises(ImportError, match=r"conda install habitat-sim.*sim\.python"):

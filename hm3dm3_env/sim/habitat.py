@@ -57,6 +57,7 @@ class HabitatSimulator:
         self._sim: Any = None
         self._folder: Path | None = None
         self._navigator: HabitatNavigator | None = None
+        self._places: dict[Path, str] = {}
         self._known = np.zeros(1, bool)
         self._scene: SceneData | None = None
 
@@ -79,18 +80,25 @@ class HabitatSimulator:
         known = _semantic_ids(folder / f"{stem}.semantic.txt") if semantic else np.zeros(1, bool)
         self._folder = self._navigator = self._scene = None
         config = self._configuration(folder, stem, render, semantic)
-        if self._sim is None:
-            self._sim = self._habitat.Simulator(config)
-        else:
-            self._drop_sensors()
-            self._sim.reconfigure(config)
+        try:
+            if self._sim is None:
+                self._sim = self._habitat.Simulator(config)
+            else:
+                self._drop_sensors()
+                self._sim.reconfigure(config)
+        except (AssertionError, RuntimeError) as error:  # habitat-sim's own checks
+            self._end()  # what it holds now is unknown: the next scene gets a new one
+            raise ValueError(f"{folder}: habitat-sim cannot load it ({error})") from error
         self._known, self._folder = known, folder
-        self._load_navmesh(stem, shipped)
-        self._navigator = HabitatNavigator(self._habitat, self._sim.pathfinder, self.body, self._covered)
+        try:
+            self._load_navmesh(shipped)
+            self._navigator = HabitatNavigator(self._habitat, self._sim.pathfinder, self.body, self._covered)
+        except Exception:
+            self._folder = None
+            raise
 
     def _configuration(self, folder: Path, stem: str, render: Path, semantic: Path | None) -> Any:
         """habitat-sim's configuration of a scene, with the files that it reads written to our own folder."""
-        assert self._temporary is not None
         stage: dict[str, Any] = {
             "render_asset": str(render),
             "collision_asset": str(render),
@@ -108,16 +116,16 @@ class HabitatSimulator:
                 semantic_descriptor_filename=str(folder / f"{stem}.semantic.txt"),
                 has_semantic_textures=_textured(semantic),
             )
-        place = Path(self._temporary.name) / folder.name
+        place = self._place_of(folder)
         place.mkdir(exist_ok=True)
-        (place / f"{folder.name}.stage_config.json").write_text(json.dumps(stage), encoding="utf-8")
-        dataset = place / f"{folder.name}.scene_dataset_config.json"
-        paths = {".json": [f"{folder.name}.stage_config.json"]}
+        (place / f"{place.name}.stage_config.json").write_text(json.dumps(stage), encoding="utf-8")
+        dataset = place / f"{place.name}.scene_dataset_config.json"
+        paths = {".json": [f"{place.name}.stage_config.json"]}
         dataset.write_text(json.dumps({"stages": {"paths": paths}}), encoding="utf-8")
 
         habitat, kinds = self._habitat, self._habitat.SensorType
         backend = habitat.SimulatorConfiguration()
-        backend.scene_dataset_config_file, backend.scene_id = str(dataset), folder.name
+        backend.scene_dataset_config_file, backend.scene_id = str(dataset), place.name
         backend.gpu_device_id, backend.enable_physics = self.gpu_device, False
         backend.allow_sliding = self.body.allow_sliding
         backend.load_semantic_mesh = semantic is not None
@@ -128,14 +136,20 @@ class HabitatSimulator:
         agent.sensor_specifications = [self._specification(kind, _LOOKOUT) for kind in wanted]
         return habitat.Configuration(backend, [agent])
 
-    def _load_navmesh(self, stem: str, shipped: Path | None) -> None:
+    def _place_of(self, folder: Path) -> Path:
+        """Our own folder for a scene, no other's: habitat-sim remembers configurations by their path."""
+        assert self._temporary is not None
+        self._places.setdefault(folder, f"scene{len(self._places)}")
+        return Path(self._temporary.name) / self._places[folder]
+
+    def _load_navmesh(self, shipped: Path | None) -> None:
         finder = self._sim.pathfinder
         if shipped is not None:
             if not finder.load_nav_mesh(str(shipped)):
                 raise ValueError(f"{shipped}: habitat-sim cannot read it; use sim.navmesh=computed")
             return
-        assert self._temporary is not None and self._folder is not None
-        kept = Path(self._temporary.name) / self._folder.name / f"{stem}.navmesh"
+        assert self._folder is not None
+        kept = self._place_of(self._folder) / "computed.navmesh"
         if kept.exists() and finder.load_nav_mesh(str(kept)):
             return
         settings, body = self._habitat.NavMeshSettings(), self.body
@@ -257,13 +271,16 @@ class HabitatSimulator:
 
     def close(self) -> None:
         """Let go of habitat-sim's scene, context and files."""
+        self._end()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+
+    def _end(self) -> None:
         self._folder = self._navigator = self._scene = None
         if self._sim is not None:
             self._sim.close()
             self._sim = None
-        if self._temporary is not None:
-            self._temporary.cleanup()
-            self._temporary = None
 
 
 def _import_habitat() -> Any:
@@ -320,9 +337,16 @@ def _shipped_navmesh(folder: Path, stem: str) -> Path:
 
 
 def _semantic_ids(path: Path) -> np.ndarray:
-    """(N,) bool: whether each number is an id of the `.semantic.txt`; the first and the last never are."""
+    """(N,) bool: whether each number is an id of the `.semantic.txt`; the first and the last never are.
+
+    Raises:
+        ValueError: not such a file; habitat-sim would go on without ids.
+    """
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines or not lines[0].strip().startswith("HM3D Semantic Annotations"):
+        raise ValueError(f"{path}: line 1 must be 'HM3D Semantic Annotations'")
     ids = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
+    for line in lines[1:]:
         first = line.split(",", 1)[0].strip()
         if first.isdigit():
             ids.append(int(first))
