@@ -20,8 +20,8 @@ from hm3dm3_env.scenes.layout import linear_to_srgb
 from hm3dm3_env.scenes.semantic_mesh import Semantics, read_semantics
 from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
 
-__all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "load_scene",
-           "parse_semantic_text", "scene_folders"]
+__all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "is_scene_folder",
+           "load_scene", "parse_semantic_text", "scene_folders"]
 
 STRUCTURE = (
     "wall",
@@ -115,9 +115,14 @@ class SceneData:
         Raises:
             GlbError: one cannot be decoded; names the folder, the image and the materials that use it.
         """
-        return [self._decode(index) for index in range(len(self.sources))]
+        return [self.decode(index) for index in range(len(self.sources))]
 
-    def _decode(self, index: int) -> np.ndarray:
+    def decode(self, index: int) -> np.ndarray:
+        """(H, W, 3) uint8 sRGB pixels of texture `index`.
+
+        Raises:
+            GlbError: as `images`.
+        """
         try:
             return decode_image(self.sources[index])
         except GlbError as error:
@@ -139,10 +144,15 @@ def scene_folders(root: Path | str) -> list[Path]:
     if not root.is_dir():
         raise SceneError(f"{root}: no such folder of scenes")
     found = sorted(folder for folder in root.iterdir()
-                   if folder.is_dir() and not folder.name.startswith(".") and _stem(folder) is not None)
+                   if not folder.name.startswith(".") and is_scene_folder(folder))
     if not found:
         raise SceneError(f"{root}: no scene folders in it (expected <id>-<hash>/<hash>.glb)")
     return found
+
+
+def is_scene_folder(folder: Path) -> bool:
+    """Whether a folder has a .glb (or .basis.glb) of the same stem."""
+    return folder.is_dir() and _stem(folder) is not None
 
 
 def _stem(folder: Path) -> str | None:

@@ -110,7 +110,9 @@ class Patch:
 
 class _Home:
     def __init__(self, rng: np.random.Generator) -> None:
-        self.rng, self.order = rng, count(int(rng.integers(100)))  # one kind after the other: all appear
+        self.rng = rng
+        # One kind after the other: all appear.
+        self.order, self.wide_order, self.turns = count(int(rng.integers(100))), count(), count()
         self.things: list[Thing] = []
         self.patches: list[Patch] = []
 
@@ -220,22 +222,27 @@ def _wall(home: _Home, wall: int, start: tuple[float, float], axis: int, length:
                  bottom=low > 0)
 
 
-_ITEMS = ("sofa", "chair", "Chair", "chairs", "dining table", "bookshelf", "floor lamp", "potted plant",
-          "cabinet", "bed", "armchair", "refrigerator", "tv, wall mounted", '6" vase', "desk",
-          "unknown/ probably decoration", "washing machine", "wardrobe", "nightstand", "trash can")
-
-
+_ITEMS = ("chair", "Chair", "chairs", "bookshelf", "floor lamp", "potted plant", "cabinet", "armchair",
+          "refrigerator", "tv, wall mounted", '6" vase', "unknown/ probably decoration",
+          "washing machine", "wardrobe", "nightstand", "trash can")
 _LOW = {"trash can": 0.5, "nightstand": 0.55, "cabinet": 0.9, "washing machine": 0.85}
 
 
+_WIDE = ("sofa", "bed", "dining table", "desk")
+
+
 def _furnish(home: _Home, i: int, j: int, base: float, region: int, stairs: bool) -> None:
-    """Furniture along the room's walls, clear of the doorways."""
+    """Furniture clear of the doorways: most of it along the outer wall, wide pieces where there is room."""
     x0, y0 = i * ROOM[0] + 0.25, j * ROOM[1] + 0.25
-    spots = [(x0, y0), (x0 + 2.2, y0), (x0, y0 + 2.7), (x0 + 1.6, y0 + 1.4), (x0 + 3.3, y0), (x0, y0 + 0.9)]
-    if stairs:
-        spots = spots[:2]
-    for spot in spots:
-        _item(home, _ITEMS[next(home.order) % len(_ITEMS)], spot, base, region)
+    spots = [(0.0, 0.0, True), (1.7, 0.0, True), (0.0, 2.75, False), (1.6, 1.4, True), (3.3, 0.0, False),
+             (0.0, 0.9, False)]
+    for x, y, wide in spots[3:4] if stairs else spots:
+        wide = wide and next(home.turns) % 2 == 0
+        kinds = _WIDE if wide else _ITEMS
+        name = kinds[next(home.wide_order if wide else home.order) % len(kinds)]
+        depth = 0.8 if name in _WIDE else 0.45
+        y = ROOM[1] - 0.5 - depth - y if j else y  # the outer wall of the second row is on the other side
+        _item(home, name, (x0 + x, y0 + y), base, region)
 
 
 def _item(home: _Home, name: str, spot: tuple[float, float], z: float, region: int) -> None:
