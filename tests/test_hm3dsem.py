@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive
 from hm3dm3_env.scenes.glb_writer import glb_bytes
-from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
+from hm3dm3_env.scenes.gltf import GlbError
+from hm3dm3_env.scenes.hm3dsem import SceneData, SceneError, load_scene, parse_semantic_text
+from hm3dm3_env.scenes.layout import srgb_to_linear
 from hm3dm3_env.scenes.scan_like import write_scan
+from hm3dm3_env.scenes.triangle_match import match_triangles
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 HEADER = "HM3D Semantic Annotations\n"
@@ -69,6 +76,12 @@ def semantics(scene: SceneData):
     return scene.semantics
 
 
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two floors, ids in textures."""
+    return write_scan(tmp_path_factory.mktemp("scans"), 30_000, 3, 256, floors=2)
+
+
 @pytest.mark.parametrize("flip", [False, True])
 @pytest.mark.parametrize("moved", [0.0, 0.5])
 def test_ids_in_a_texture_are_read_texel_by_texel(tmp_path: Path, flip: bool, moved: float) -> None:
@@ -112,13 +125,178 @@ def test_colours_without_a_line_are_nothing_and_noted(tmp_path: Path) -> None:
     assert any("010203" in problem for problem in load_scene(folder).problems)
 
 
+def test_paint_in_the_middle_of_a_triangle_is_an_object_with_a_box(tmp_path: Path) -> None:
+    pixels = halves(BLUE, BLUE, 200)
+    pixels[40:60, 100:150] = RED  # v down: 0.6 to 0.8 m below the top, x 1.0 to 1.5 m
+    text = HEADER + '7,C80A14,"picture",0\n9,0A1EDC,"wall",0\n'
+    scene = load_scene(write(tmp_path / "00001-abc", painted(pixels, quad()), painted(pixels, quad()), text))
+    picture = scene.of_category("picture")[0]
+    np.testing.assert_allclose(picture.low[:2], [1.0, 1.4], atol=0.03)
+    np.testing.assert_allclose(picture.high[:2], [1.5, 1.6], atol=0.03)
+    assert picture.area == pytest.approx(0.1, rel=0.1)
+    assert scene.of_category("wall")[0].area == pytest.approx(3.9, rel=0.01)
+    assert set(semantics(scene).labels) == {9}
+
+
+def test_an_id_map_that_cannot_be_decoded(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3))
+    semantic = painted(noise, quad())
+    semantic.images = [semantic.images[0][:500]]
+    folder = write(tmp_path / "00001-abc", painted(noise, quad()), semantic, HEADER + '7,C80A14,"door",0\n')
+    with pytest.raises(GlbError, match="abc.semantic.glb: image 0: cannot be decoded"):
+        load_scene(folder)
+
+
+# -- colours at the vertices -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stored", ["linear float", "sRGB float", "sRGB byte", "linear short"])
+def test_colours_at_the_vertices(tmp_path: Path, stored: str) -> None:
+    """Bytes and shorts come out of the reader as floats with their rounding."""
+    color = np.array([RED] * 4) / 255
+    color = srgb_to_linear(color) if "linear" in stored else color
+    steps = {"float": 0, "byte": 255, "short": 65535}[stored.split()[1]]
+    color = np.rint(color * steps) / steps if steps else color
+    part = quad()
+    part.material, part.uv, part.colors = -1, None, color.astype(np.float32)
+    scene = load_scene(write(tmp_path / "00001-abc", painted(halves(RED, BLUE), quad()), Glb([part]),
+                             HEADER + '7,C80A14,"door",0\n9,0A1EDC,"wall",0\n'))
+    assert semantics(scene).labels.tolist() == [7, 7] and semantics(scene).uv is None
+    assert semantics(scene).image_of.tolist() == [-1, -1]
+
+
+def recoloured(text: str) -> str:
+    return re.sub(r",([0-9A-F]{6}),", lambda m: f",{int(m[1], 16) ^ 0x030507:06X},", text)
+
+
+def test_colours_of_another_scene(scan: Path, tmp_path: Path) -> None:
+    folder = tmp_path / scan.name
+    shutil.copytree(scan, folder)
+    text = next(folder.glob("*.semantic.txt"))
+    text.write_text(recoloured(text.read_text()))
+    message = r"0 of the \d+ colours .* \(0%\) are on this mesh, and 0% of its triangles .* different scenes"
+    with pytest.raises(SceneError, match=message):
+        load_scene(folder)
+
+
+def test_few_common_colours_are_doubtful(scan: Path, tmp_path: Path) -> None:
+    folder = tmp_path / scan.name
+    shutil.copytree(scan, folder)
+    text = next(folder.glob("*.semantic.txt"))
+    head, *lines = text.read_text().splitlines()
+    strange = [recoloured(line) for line in lines]
+    text.write_text("\n".join([head, *lines[:40:2], *strange[1::2], *strange[40::2]]))
+    problems = load_scene(folder).problems
+    assert any("only 20 of the" in problem for problem in problems), problems
+
+
+# -- semantic.txt ------------------------------------------------------------------------------------------
+
+
+def parse(tmp_path: Path, text: str | bytes, problems: list[str] | None = None):
+    path = tmp_path / "x.semantic.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return parse_semantic_text(path, problems)
+
+
+def test_marks_line_ends_and_signs(tmp_path: Path) -> None:
+    text = b"\xef\xbb\xbf" + HEADER.replace("\n", "\r\n").encode() + (
+        b'1,00ff0a, "Chair " ,0  \r\n\r\n2 ,#00FF0B,chairs,0\r\n3,00FF0C,"tv ""old"", big",-1')
+    assert parse(tmp_path, text) == {1: (0x00FF0A, "chair", 0), 2: (0x00FF0B, "chairs", 0),
+                                     3: (0x00FF0C, 'tv "old", big', -1)}
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    assert parse(tmp_path, HEADER.encode() + b'1,00FF0A,"caf\xe9 table",0')[1][1] == "caf\ufffd table"
+    with pytest.raises(SceneError, match="line 1 must be"):
+        parse(tmp_path, bytes(range(256)))
+
+
+def test_two_ids_with_one_colour(tmp_path: Path) -> None:
+    problems: list[str] = []
+    rows = parse(tmp_path, HEADER + '4,00FF0A,"chair",0\n9,00FF0A,"table",0\n4,00FF0A,"chair",0\n', problems)
+    assert set(rows) == {4, 9}
+    assert problems == ["x.semantic.txt: ids 4 and 9 have one colour (00FF0A); it counts for 4"]
+
+
+def test_of_two_ids_with_one_colour_the_first_has_the_surface(tmp_path: Path) -> None:
+    text = HEADER + '8,C80A14,"door",0\n7,C80A14,"gate",0\n9,0A1EDC,"wall",0\n'
+    scene = load_scene(write(tmp_path / "00001-abc", painted(halves(RED, BLUE), quad()),
+                             painted(halves(RED, BLUE), quad()), text))
+    assert set(scene.instances) == {8, 9} and len(scene.problems) == 2
+
+
+CATEGORIES = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=20).map(
+    lambda text: " ".join(text.lower().split())).filter(lambda text: text.lower() == text and text)
+
+
+@given(st.lists(st.tuples(CATEGORIES, st.integers(-1, 99)), max_size=8), st.sampled_from(["\n", "\r\n"]),
+       st.booleans())
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, items: list[tuple[str, int]],
+                                 end: str, upper: bool) -> None:
+    rows = {k + 1: (0xAB0000 + k, category, region) for k, (category, region) in enumerate(items)}
+    lines = [HEADER.strip()]
+    for identity, (code, category, region) in rows.items():
+        color, name = f"{code:06X}" if upper else f"{code:06x}", category.replace('"', '""')
+        lines += [f'{identity},{color},"{name}",{region}', ""]
+    assert parse(tmp_path_factory.getbasetemp(), end.join(lines)) == rows
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_read_or_named(tmp_path_factory: pytest.TempPathFactory, line: str) -> None:
+    try:
+        parse(tmp_path_factory.getbasetemp(), (HEADER + line).encode("utf-8", "replace"))
+    except SceneError as error:
+        assert "x.semantic.txt: line" in str(error)
+
+
+# -- triangles in another order ----------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.floats(0, 4e-5), st.booleans())
+def test_shuffled_triangles_are_found(seed: int, count: int, noise: float, doubled: bool) -> None:
+    rng = np.random.default_rng(seed)
+    target = rng.uniform(-5, 5, (count, 3, 3)).astype(np.float32)
+    if doubled:  # the two sides of a thin thing
+        target = np.concatenate([target, target[:, ::-1]])
+    order = rng.permutation(len(target))
+    turn = (np.arange(3) + rng.integers(0, 3, len(target))[:, None]) % 3
+    source = np.take_along_axis(target[order], turn[..., None], 1)
+    source = (source + rng.uniform(-noise, noise, source.shape)).astype(np.float32)
+    found = match_triangles(source, target)
+    assert found is not None
+    index, corners = found
+    assert sorted(index) == list(range(len(target)))
+    np.testing.assert_allclose(source[index[:, None], corners], target, atol=1e-4)
+    if noise == 0:
+        np.testing.assert_array_equal(order[index], np.arange(len(target)))  # each side by itself
+
+
+def test_triangles_that_are_not_all_there() -> None:
+    target = np.random.default_rng(0).uniform(-5, 5, (20, 3, 3)).astype(np.float32)
+    moved = target[::-1].copy()
+    moved[3, 1] += 0.001
+    assert match_triangles(moved, target) is None
+    assert match_triangles(target[1:], target) is None
+
+
+def test_triangles_without_area_may_be_missing() -> None:
+    target = np.random.default_rng(0).uniform(-5, 5, (20, 3, 3)).astype(np.float32)
+    target[[4, 9], 2] = target[[4, 9], 1]
+    found = match_triangles(np.delete(target, 4, 0)[::-1], target)
+    assert found is not None and found[0][[4, 9]].tolist() == [-1, -1] and (found[0] >= 0).sum() == 18
+
+
+def test_a_million_triangles_take_seconds() -> None:
+    """Measured: 2 s; a search for each would take minutes."""
+    rng = np.random.default_rng(0)
+    target = rng.uniform(-5, 5, (200_000, 3, 3)).astype(np.float32)
+    start = time.perf_counter()
+    assert match_triangles(target[rng.permutation(len(target))], target) is not None
+    assert time.perf_counter() - start < 10
+
+
 # -- scan-like homes ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two floors, ids in textures."""
-    return write_scan(tmp_path_factory.mktemp("scans"), 30_000, 3, 256, floors=2)
 
 
 def test_a_scan_like_home_reads_like_a_scan(scan: Path) -> None:
@@ -156,3 +334,26 @@ def test_a_scan_like_home_is_the_same_twice(tmp_path: Path) -> None:
 def test_a_scan_that_cannot_be_written(tmp_path: Path, arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         write_scan(tmp_path, **arguments)
+
+
+def test_basis_textures_in_a_scene(tmp_path: Path) -> None:
+    pytest.importorskip("opengl_basisu")
+    packed = (Path(__file__).parent / "data" / "etc1s.ktx2").read_bytes()
+    folder = write_scan(tmp_path, 20_000, 2, 256, basis=True, encode=lambda page: packed)
+    assert [p.name.split(".", 1)[1] for p in sorted(folder.iterdir())] == [
+        "basis.glb", "semantic.glb", "semantic.txt"]
+    scene = load_scene(folder)
+    assert [image.shape for image in scene.images] == [(64, 64, 3)] * 2
+    assert semantics(scene).triangles is None
+    plain = load_scene(write_scan(tmp_path / "plain", 20_000, 2, 256))
+    np.testing.assert_array_equal(scene.triangles, plain.triangles)
+    np.testing.assert_array_equal(semantics(scene).labels, semantics(plain).labels)
+
+
+def test_the_plain_mesh_is_preferred(tmp_path: Path) -> None:
+    folder = write(tmp_path / "00001-abc", painted(halves(RED, BLUE), quad()), None, None)
+    (folder / "abc.basis.glb").write_bytes(b"broken")
+    assert len(load_scene(folder).triangles) == 2
+    (folder / "abc.glb").unlink()
+    with pytest.raises(GlbError, match="abc.basis.glb: not a binary glTF file"):
+        load_scene(folder)

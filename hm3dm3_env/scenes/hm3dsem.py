@@ -18,6 +18,7 @@ from hm3dm3_env.scenes.glb import decode_image, read_glb
 from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
 from hm3dm3_env.scenes.semantic_mesh import Semantics, read_semantics
+from hm3dm3_env.scenes.semantic_pieces import cut
 from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
 
 __all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "is_scene_folder",
@@ -200,7 +201,7 @@ def load_scene(folder: Path | str) -> SceneData:
         rows = parse_semantic_text(text, problems)
         semantics = read_semantics(semantic, rows, triangles, problems)
         mesh = triangles if semantics.triangles is None else semantics.triangles
-        instances = _instances(rows, mesh, semantics.labels, attributes)
+        instances = _instances(rows, *cut(mesh, semantics), attributes)
         absent = [identity for identity in rows if identity not in instances]
         if absent:
             listed = ", ".join(f"{i} ({rows[i][1]})" for i in absent[:8]) + (", ..." if absent[8:] else "")

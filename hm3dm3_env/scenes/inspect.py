@@ -254,7 +254,7 @@ def main(arguments: list[str]) -> int:
         odd += bool(found.problems)
         print(found, f"\n  took       {time.perf_counter() - start:.1f} s", sep="", flush=True)
     if len(folders) + lost > 1:
-        print(f"{len(folders) + lost} scenes: {failed + lost} cannot be read, {odd} of the others have problems")
+        print(f"{len(folders) + lost} scenes: {failed + lost} cannot be read, {odd} others have problems")
     return 2 if failed + lost else 0
 
 

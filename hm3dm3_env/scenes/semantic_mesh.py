@@ -137,7 +137,7 @@ class _Painted:
             if matches > best:
                 best = matches
                 for (_, part), c, i in zip(pairs, codes, ids):
-                    self.codes[part], self.labels[part] = _majority(c, i)
+                    self.codes[part], self.labels[part] = majority(c, i)
 
     def _textures(self) -> None:
         users: dict[int, list[int]] = {}
@@ -157,7 +157,7 @@ class _Painted:
                 inner = np.einsum("sc,fck->fsk", _INNER, uv.astype(np.float64)) % 1.0
                 rows = np.minimum((inner[..., 1] * height).astype(np.int64), height - 1)
                 columns = np.minimum((inner[..., 0] * width).astype(np.int64), width - 1)
-                code, label = _majority(codes[rows, columns], ids[rows, columns])
+                code, label = majority(codes[rows, columns], ids[rows, columns])
                 if p.colors is not None and np.count_nonzero(label) < np.count_nonzero(self.labels[part]):
                     continue  # it has both, and the ids are in the vertex colours
                 if self.uv is None:
@@ -199,8 +199,8 @@ def _vertex_codes(primitive: Primitive, linear: bool) -> np.ndarray:
     return _codes(np.rint(np.clip(color, 0, 1) * 255).astype(np.uint8))[primitive.faces]
 
 
-def _majority(codes: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(F,) most frequent of (F, S) codes, and its id; the first sample decides ties."""
+def majority(codes: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(F,) most frequent of (F, S) codes, and its one of (F, S) ids; the first sample decides ties."""
     votes = np.zeros(codes.shape, np.int8)
     for k in range(codes.shape[1]):
         votes += codes == codes[:, k : k + 1]

@@ -26,10 +26,10 @@ def parse_semantic_text(path: Path, problems: list[str] | None = None) -> dict[i
         SceneError: wrong first line, a line that does not parse, or one id with two meanings.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     except OSError as error:
         raise SceneError(f"{path}: cannot be read ({error.strerror})") from error
-    if not lines or not lines[0].strip().startswith("HM3D Semantic Annotations"):
+    if not lines[0].strip().startswith("HM3D Semantic Annotations"):
         raise SceneError(f"{path}: line 1 must be 'HM3D Semantic Annotations'")
     rows: dict[int, tuple[int, str, int]] = {}
     owners: dict[int, int] = {}
