@@ -78,23 +78,21 @@ class HabitatSimulator:
         stem, render, semantic = _scene_files(folder)
         shipped = _shipped_navmesh(folder, stem) if self.navmesh == "scene" else None
         known = _semantic_ids(folder / f"{stem}.semantic.txt") if semantic else np.zeros(1, bool)
-        self._folder = self._navigator = self._scene = None
         config = self._configuration(folder, stem, render, semantic)
+        self._folder = self._navigator = self._scene = None
         try:
             if self._sim is None:
                 self._sim = self._habitat.Simulator(config)
             else:
                 self._drop_sensors()
                 self._sim.reconfigure(config)
-        except (AssertionError, RuntimeError) as error:  # habitat-sim's own checks
-            self._end()  # what it holds now is unknown: the next scene gets a new one
-            raise ValueError(f"{folder}: habitat-sim cannot load it ({error})") from error
-        self._known, self._folder = known, folder
-        try:
+            self._known, self._folder = known, folder
             self._load_navmesh(shipped)
             self._navigator = HabitatNavigator(self._habitat, self._sim.pathfinder, self.body, self._covered)
-        except Exception:
-            self._folder = None
+        except Exception as error:
+            self._end()  # what it holds now is unknown: the next scene gets a new one
+            if isinstance(error, (AssertionError, RuntimeError)):  # habitat-sim's own checks
+                raise ValueError(f"{folder}: habitat-sim cannot load it ({error})") from error
             raise
 
     def _configuration(self, folder: Path, stem: str, render: Path, semantic: Path | None) -> Any:
