@@ -157,6 +157,16 @@ def test_one_simulator_for_all_scenes(habitat: Any, tmp_path: Path) -> None:
             use()
 
 
+def test_memory_does_not_grow_with_scenes(habitat: Any, tmp_path: Path) -> None:
+    """habitat-sim keeps what it has loaded: a new simulator every few scenes, the old one closed."""
+    simulator = HabitatSimulator()
+    for i in range(9):
+        simulator.load(write_folder(tmp_path, f"0000{i}-s{i}"))
+    assert [len(inner.configs) for inner in habitat.Simulator.instances] == [4, 4, 1]
+    assert [inner.closed for inner in habitat.Simulator.instances] == [1, 1, 0]
+    simulator.close()
+
+
 def test_scenes_of_one_name(habitat: Any, tmp_path: Path) -> None:
     """habitat-sim remembers a configuration by its path: another scene's must be elsewhere."""
     simulator = HabitatSimulator()

@@ -28,13 +28,15 @@ NAVMESHES = ("computed", "scene")
 _UP, _FRONT = [0, 0, 1], [0, 1, 0]
 _QUIET = {"MAGNUM_LOG": "quiet", "HABITAT_SIM_LOG": "quiet"}
 _ON_CPU = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "HSIM_DISABLE_CUDA_DEVICE": "1"}
+_MOST_SCENES = 4
+"""habitat-sim keeps the meshes and textures of every scene it has loaded: after so many, it is made anew."""
 _LOOKOUT = Camera(16, 16, 60.0, sensor_height=0.5, min_depth=0.0, max_depth=100.0)
 """Looks straight up from points of the navmesh: is there a ceiling?"""
 
 
 class HabitatSimulator:
-    """`Simulator` on habitat-sim. One habitat simulator, reconfigured for every scene; one body in it, moved
-    through all poses.
+    """`Simulator` on habitat-sim: one of its simulators at a time, reconfigured for a few scenes before it is
+    made anew, and one body in it, moved through all poses.
 
     Args:
         body: the walkable surface is computed for it.
@@ -58,6 +60,7 @@ class HabitatSimulator:
         self._folder: Path | None = None
         self._navigator: HabitatNavigator | None = None
         self._places: dict[Path, str] = {}
+        self._held: set[Path] = set()
         self._known = np.zeros(1, bool)
         self._scene: SceneData | None = None
 
@@ -80,6 +83,9 @@ class HabitatSimulator:
         known = _semantic_ids(folder / f"{stem}.semantic.txt") if semantic else np.zeros(1, bool)
         config = self._configuration(folder, stem, render, semantic)
         self._folder = self._navigator = self._scene = None
+        if folder not in self._held and len(self._held) >= _MOST_SCENES:
+            self._end()
+        self._held.add(folder)
         try:
             if self._sim is None:
                 self._sim = self._habitat.Simulator(config)
@@ -276,6 +282,7 @@ class HabitatSimulator:
 
     def _end(self) -> None:
         self._folder = self._navigator = self._scene = None
+        self._held.clear()
         if self._sim is not None:
             self._sim.close()
             self._sim = None
