@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance
+from hm3dm3_env.scenes.hm3dsem import Instance
 
 NEXT_TO = 0.6
 """Two objects are next to each other when their boxes are this close in the plane, metres (ours)."""
@@ -90,7 +90,7 @@ def statements(item: Instance, floor: Sequence[Instance]) -> list[Predicate]:
         found.append(Predicate("material", item.material))
     found += [Predicate("size", value) for value in ("largest", "smallest") if _size(item, value, floor)]
     for other in sorted(floor, key=lambda o: (o.category, o.id)):
-        if other.id == item.id or other.category in STRUCTURE or other.category == item.category:
+        if other.id == item.id or other.structure or other.category == item.category:
             continue
         if _rests_on(item, other):
             found.append(Predicate("on", other.category))

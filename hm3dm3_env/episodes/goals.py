@@ -15,7 +15,7 @@ from scipy import ndimage
 from scipy.spatial import ConvexHull, QhullError
 
 from hm3dm3_env.geometry import Pose, from_quaternion, heading_to, pitch_to, rotation_matrix, to_quaternion
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance
+from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
@@ -109,7 +109,7 @@ class GoalFinder:
         return [
             item
             for item in self.instances
-            if item.category and item.category not in STRUCTURE and item.size.max() >= self.config.min_extent
+            if item.category and not item.structure and item.size.max() >= self.config.min_extent
         ]
 
     def _rng(self, instance: int, purpose: str) -> np.random.Generator:

@@ -28,7 +28,6 @@ from hm3dm3_env.render.panels import (
     wrap_text,
 )
 from hm3dm3_env.render.playback import Replay, outcome
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 PLAN, LEGEND, BAR, GAP = 900, 500, 56, 16
@@ -122,11 +121,11 @@ def _colors(sim: EmbeddedSimulator, height: np.ndarray, labels: np.ndarray) -> n
     instances = sim.scene.instances
     kind = np.zeros(max(instances, default=0) + 1, np.uint8)  # floor or unnamed, furniture, wall, window
     for item in instances.values():
-        if item.category in ("window", "door frame", "window frame"):
+        if item.structure in ("window", "door frame", "window frame"):
             kind[item.id] = 3
-        elif item.category in ("wall", "column", "beam"):
+        elif item.structure in ("wall", "column", "beam"):
             kind[item.id] = 2
-        elif item.category not in STRUCTURE:
+        elif not item.structure:
             kind[item.id] = 1
     kinds = kind[np.clip(labels, 0, len(kind) - 1)]
     kinds = np.where((kinds == 0) & (height > 0.3), 1, kinds)
@@ -147,7 +146,7 @@ def _walls(sim: EmbeddedSimulator, height: float, low: tuple[float, float], scal
     triangles, semantics = scene.triangles, scene.semantics
     if semantics is not None:
         triangles = triangles if semantics.triangles is None else semantics.triangles
-        walls = [i.id for i in scene.instances.values() if i.category in ("wall", "column")]
+        walls = [i.id for i in scene.instances.values() if i.structure in ("wall", "column")]
         triangles = triangles[np.isin(semantics.labels, walls)]
     mask = Image.new("L", (size[1], size[0]))
     pen = ImageDraw.Draw(mask)

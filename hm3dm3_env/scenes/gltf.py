@@ -141,7 +141,7 @@ def _chunks(path: Path) -> tuple[dict[str, Any], memoryview | None]:
         chunk = whole[offset + 8 : offset + 8 + length]
         if kind == JSON_CHUNK and document is None:
             try:
-                document = json.loads(bytes(chunk))
+                document = json.loads(bytes(chunk).rstrip(b"\0 "))  # some exporters fill up with zeros
             except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON
                 raise GlbError(f"{path}: damaged glTF ({error}); download it again") from error
         elif kind == BIN_CHUNK and blob is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import z_up_to_y_up
+from hm3dm3_env.scenes.categories import STRUCTURE, structure_of
 from hm3dm3_env.scenes.glb import decode_image, read_glb
 from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
@@ -23,25 +24,6 @@ from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
 
 __all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "is_scene_folder",
            "load_scene", "parse_semantic_text", "scene_folders"]
-
-STRUCTURE = (
-    "wall",
-    "floor",
-    "ceiling",
-    "door",
-    "window",
-    "unknown",
-    "stairs",
-    "door frame",
-    "window frame",
-    "beam",
-    "column",
-    "unlabeled",
-    "curtain rod",
-    "railing",
-)
-"""Categories that are part of the building: never goals. HM3D-OVON drops these by substring; we compare whole
-names, so that wall lamps, floor lamps and doormats stay."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +48,12 @@ class Instance:
     colour: str = ""
     material: str = ""
     area: float = 0.0
+
+    @property
+    def structure(self) -> str:
+        """The part of the building that it is ("wall", also for "wall /otherroom"), or "" for things, which
+        may be goals."""
+        return structure_of(self.category)
 
     @property
     def center(self) -> np.ndarray:
@@ -111,12 +99,14 @@ class SceneData:
 
     @cached_property
     def images(self) -> list[np.ndarray]:
-        """Decoded textures, (H, W, 3) uint8 sRGB each.
+        """Decoded textures, (H, W, 3) uint8 sRGB each; a black texel for those that no material uses.
 
         Raises:
             GlbError: one cannot be decoded; names the folder, the image and the materials that use it.
         """
-        return [self.decode(index) for index in range(len(self.sources))]
+        used = set(self.image_of.tolist())  # others may be normal maps, or in formats that nobody needs
+        return [self.decode(index) if index in used else np.zeros((1, 1, 3), np.uint8)
+                for index in range(len(self.sources))]
 
     def decode(self, index: int) -> np.ndarray:
         """(H, W, 3) uint8 sRGB pixels of texture `index`.
@@ -173,7 +163,8 @@ def load_scene(folder: Path | str) -> SceneData:
     folder = Path(folder)
     stem = _stem(folder) if folder.is_dir() else None
     if stem is None:
-        raise SceneError(f"{folder}: not a scene folder (expected {folder.name.split('-')[-1]}.glb in it)")
+        name = folder.name.split("-")[-1]
+        raise SceneError(f"{folder}: not a scene folder (expected {name}.glb or {name}.basis.glb in it)")
     plain = folder / f"{stem}.glb"
     if not plain.exists():
         plain = folder / f"{stem}.basis.glb"
@@ -195,7 +186,8 @@ def load_scene(folder: Path | str) -> SceneData:
     instances: dict[int, Instance] = {}
     if text.exists() != semantic.exists():
         raise SceneError(
-            f"{folder}: has only one of {text.name} and {semantic.name}; both are needed for annotations"
+            f"{folder}: has only one of {text.name} and {semantic.name}; both are needed for annotations "
+            "(for HM3D: the download hm3d-<split>-semantic-annots)"
         )
     if text.exists():
         rows = parse_semantic_text(text, problems)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.text_similarity import TextSimilarity
@@ -57,7 +56,7 @@ class SimulatedEncoder:
         self.table = np.zeros((len(goals), size))
         for j, goal in enumerate(truth.episode.goals):
             for item in instances.values():
-                if item.category not in STRUCTURE:
+                if not item.structure:
                     self.table[j, item.id] = similarity(goal.category, item.category)
         self.table += rng.normal(0, self.config.habit, self.table.shape) * (self.table > 0)
         self.table = np.clip(self.table, 0, 1)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hm3dm3_env.episodes.describe import Predicate
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance
+from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.recognition.base import Candidate
@@ -113,7 +113,7 @@ class SimulatedRecognizer:
         config = self.config
         if item.id in goal.acceptable:
             return {"ON": config.match_on, "TN": config.match_tn, "IIN": config.match_iin}[goal.modality]
-        if item.category in STRUCTURE:
+        if item.structure:
             return 0.0
         if item.category == goal.category:
             if goal.modality == "TN":
