@@ -244,10 +244,10 @@ def test_vertices_that_are_no_numbers(tmp_path: Path, value: float) -> None:
 
 def test_texture_coordinates_that_are_no_numbers(tmp_path: Path) -> None:
     glb = square()
-    glb.primitives[0].uv = UV + [[np.nan, 0], [0, 0], [0, 0], [0, 0]]
+    glb.primitives[0].uv = UV + [[np.nan, 0], [0, 0], [0, 1e30], [0, 0]]
     back = read(tmp_path, glb_bytes(glb))
     assert np.isfinite(np.asarray(back.primitives[0].uv)).all()
-    assert "1 values of TEXCOORD_0" in back.problems[0]
+    assert "2 values of TEXCOORD_0" in back.problems[0]
 
 
 def test_indices_out_of_range(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_damaged_jpeg_is_noticed_when_it_is_decoded() -> None:
 
 KTX2 = Path(__file__).parent / "data"
 CORNERS = np.array([[[220, 30, 30], [30, 200, 40]], [[40, 60, 230], [240, 220, 60]]])
-"""What the test pictures show: one colour a quarter."""
+"""What the test pictures show: one colour a quarter. They are ours, packed with a Basis encoder."""
 
 
 @pytest.mark.parametrize("name", ["etc1s.ktx2", "uastc.ktx2"])

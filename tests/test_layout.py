@@ -318,6 +318,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         "1,0000FF,wall,",
         "1,0000FF,wall,a",
         "-1,0000FF,wall,0",
+        "1000000,0000FF,wall,0",
         ",,,",
     ],
 )

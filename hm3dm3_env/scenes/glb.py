@@ -23,6 +23,8 @@ _KNOWN = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform
           "GOOGLE_texture_basis", "EXT_texture_webp"}
 _SOURCES = ("KHR_texture_basisu", "GOOGLE_texture_basis", "EXT_texture_webp")
 """Extensions in which a texture names its image when it isn't PNG or JPEG."""
+_LARGEST = 1e6
+"""Texture coordinates beyond this have no fractional part left in float32."""
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 
 
@@ -238,11 +240,11 @@ class _Reader:
             raise self.container.fail(f"{where}: {name} has shape {values.shape}, but there are {count} "
                                       "vertices")
         values = values[:, :width].astype(np.float32)
-        bad = int((~np.isfinite(values).all(1)).sum())
-        if bad:
-            self.glb.problems.append(f"{self.container.path.name}: {where}: {bad} values of {name} are not "
-                                     "finite numbers, 0 is used")
-            values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+        strange = ~(np.abs(values) < _LARGEST)  # NaN too
+        if strange.any():
+            self.glb.problems.append(f"{self.container.path.name}: {where}: {int(strange.any(1).sum())} "
+                                     f"values of {name} are no numbers or absurdly large, 0 is used")
+            values[strange] = 0
         return values
 
 

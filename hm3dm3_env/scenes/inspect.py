@@ -89,7 +89,7 @@ def _mesh(found: Inspection, scene: SceneData) -> np.ndarray:
     edges = (scene.triangles[:, 1:] - scene.triangles[:, :1]).astype(np.float64)
     areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1) / 2
     flat = int((areas < SLIVER).sum())
-    found.lines.append(f"  mesh       {len(areas):,} triangles, {areas.sum():,.0f} m2, "
+    found.lines.append(f"  mesh       {len(areas):,} triangles, {areas.sum():,.0f} m2 of surface, "
                        f"{len(np.unique(scene.material))} materials in use")
     if flat:
         found.problems.append(f"{flat:,} triangles ({flat / len(areas):.1%}) have no area")
@@ -107,7 +107,9 @@ def _mesh(found: Inspection, scene: SceneData) -> np.ndarray:
 def _textures(found: Inspection, scene: SceneData) -> None:
     used = sorted(set(scene.image_of[np.unique(scene.material)].tolist()) - {-1})
     sizes = Counter(image_size(scene.sources[i]) for i in used)
-    kinds = ", ".join(f"{n} of {w} x {h}" for (w, h), n in sorted(sizes.items(), reverse=True))
+    ranked = sorted(sizes.items(), key=lambda item: (-item[0][0] * item[0][1], item[0]))
+    kinds = ", ".join(f"{n} of {w} x {h}" for (w, h), n in ranked[:3])
+    kinds += f", {sum(n for _, n in ranked[3:])} smaller" if ranked[3:] else ""
     decoded = sum(3 * w * h * n for (w, h), n in sizes.items())
     stored = sum(len(scene.sources[i]) for i in used)
     found.lines.append(f"  textures   {len(used)}" + (

@@ -188,8 +188,9 @@ class _Painted:
 
 def _codes(rgb: np.ndarray) -> np.ndarray:
     """(...) int32 0xRRGGBB of (..., 3) uint8."""
-    wide = rgb.astype(np.int32)
-    return (wide[..., 0] << 16) | (wide[..., 1] << 8) | wide[..., 2]
+    padded = np.zeros((*rgb.shape[:-1], 4), np.uint8)  # one copy of bytes is faster than shifting integers
+    padded[..., :3] = rgb[..., ::-1]
+    return padded.view("<i4")[..., 0]
 
 
 def _vertex_codes(primitive: Primitive, linear: bool) -> np.ndarray:

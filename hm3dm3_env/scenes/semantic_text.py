@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# By hand, not by a CSV reader: categories hold commas without quotes and quotes without partners.
-_LINE = re.compile(r"\s*([0-9]{1,9})\s*,\s*#?([0-9A-Fa-f]{6})\s*,\s*(.*?)\s*,\s*(-?[0-9]{1,9})\s*", re.DOTALL)
+# By hand, not by a CSV reader: categories hold commas without quotes and quotes without partners. Ids have
+# six digits at most, so that arrays by id stay small.
+_LINE = re.compile(r"\s*([0-9]{1,6})\s*,\s*#?([0-9A-Fa-f]{6})\s*,\s*(.*?)\s*,\s*(-?[0-9]{1,9})\s*", re.DOTALL)
 
 
 class SceneError(ValueError):
