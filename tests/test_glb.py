@@ -209,6 +209,8 @@ def _accessor(**values: Any) -> Callable[[dict[str, Any]], None]:
      "compressed with EXT_meshopt_compression"),
     (lambda d: d.update(extensionsRequired=["KHR_draco_mesh_compression"]),
      "compressed.*gltf-transform copy"),
+    (lambda d: (d["meshes"][0]["primitives"][0].update(extensions={"KHR_draco_mesh_compression": {}}),
+                d["accessors"][0].pop("bufferView")), "primitive 0 .* compressed with KHR_draco"),
     (lambda d: d.update(extensionsRequired=["XYZ_other"]), r"unsupported glTF extensions \['XYZ_other'\]"),
     (_accessor(sparse={"count": 1}), "accessor 0 is sparse"),
     (_accessor(count=10**12), "does not fit its buffer view"),
@@ -334,6 +336,25 @@ def test_basis_textures(tmp_path: Path, name: str) -> None:
     assert pixels.shape == (64, 64, 3) and pixels.dtype == np.uint8
     expected = CORNERS.repeat(32, 0).repeat(32, 1)
     assert np.abs(pixels.astype(int) - expected).max() < 12
+
+
+def test_basis_textures_as_in_hm3d(tmp_path: Path) -> None:
+    """A .basis image, bottom row first, behind GOOGLE_texture_basis."""
+    pytest.importorskip("opengl_basisu")
+    glb = square()
+    glb.images = [(KTX2 / "etc1s.basis").read_bytes()]
+
+    def as_hm3d(document: dict[str, Any]) -> None:
+        document["extensionsUsed"] = document["extensionsRequired"] = ["GOOGLE_texture_basis"]
+        document["textures"] = [{"extensions": {"GOOGLE_texture_basis": {"source": 0}}}]
+        document["images"][0]["mimeType"] = "image/x-basis"
+
+    back = read(tmp_path, changed(as_hm3d, glb))
+    pixels = back.decode_image(back.materials[0].image)
+    assert np.abs(pixels.astype(int) - CORNERS.repeat(32, 0).repeat(32, 1)).max() < 12
+    assert ktx2.size(back.images[0]) == (64, 64)
+    with pytest.raises(GlbError, match="damaged|decoded"):
+        decode_image(back.images[0][:150])
 
 
 def test_basis_textures_without_the_decoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

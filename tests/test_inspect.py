@@ -141,6 +141,7 @@ def test_scenes_are_found_below(tmp_path: Path, rooms_scene: Path) -> None:
     deep = tmp_path / "hm3d" / "val" / rooms_scene.name
     shutil.copytree(rooms_scene, deep)
     assert find_scenes(tmp_path) == [deep] == find_scenes(deep)
+    assert find_scenes(next(deep.glob("*.glb"))) == [deep]
     with pytest.raises(SceneError, match="none below it"):
         find_scenes(tmp_path, depth=1)
 

@@ -193,11 +193,14 @@ def _bytes(count: float) -> str:
 
 
 def find_scenes(root: Path, depth: int = 3) -> list[Path]:
-    """`root` if it is a scene folder, else the scene folders up to `depth` levels below, sorted.
+    """`root` if it is a scene folder (or a file in one), else the scene folders up to `depth` levels below,
+    sorted.
 
     Raises:
         SceneError: there is none.
     """
+    if root.is_file() and is_scene_folder(root.resolve().parent):
+        return [root.parent]
     if not root.is_dir():
         raise SceneError(f"{root}: no such folder")
     found = _below(root, depth)

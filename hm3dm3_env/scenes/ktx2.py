@@ -2,6 +2,9 @@
 
 They are decoded by the package `opengl-basisu`, an optional dependency (`pip install hm3dm3[basis]`); it
 wraps the transcoder of the format's makers. Only when textures are needed: geometry and ids need none.
+
+HM3D's files name .basis images by the extension GOOGLE_texture_basis, and store the bottom row first, because
+habitat-sim's importer expects them so. KTX2 images start at the top, as glTF demands.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ def decode(data: bytes) -> np.ndarray:
                        "plain .glb download hm3d-<split>-glb") from error
     except ValueError as error:
         raise GlbError(f"cannot be decoded ({error}); download the scene again") from error
-    return np.ascontiguousarray(pixels[::-1] if texture.y_flipped else pixels)
+    # Not only where the file says that it was flipped: a picture may have been turned before it was packed.
+    return np.ascontiguousarray(pixels[::-1] if data[:2] == _BASIS else pixels)
 
 
 def _open(data: bytes) -> Any:
