@@ -16,6 +16,14 @@ if TYPE_CHECKING:  # a simulator's own interpreter (sim/worker.py) imports this 
     from hm3dm3_env.scenes.hm3dsem import SceneData
 
 
+MIN_FLOOR_AREA = 4.0
+"""Smallest walkable area that counts as a floor, square metres (ours)."""
+FLOOR_SPAN = 0.30
+"""Surfaces within this of a floor's height belong to it, metres (ours; HM3D-OVON allows paths 0.25)."""
+FLOOR_GAP = 1.5
+"""Two floors are at least this far apart, metres: below it, it's a table or a platform (ours)."""
+
+
 @dataclass(frozen=True)
 class Body:
     """The robot's body (HelloRobot Stretch as in HM3D-OVON and GOAT-Bench) and how it moves."""
@@ -41,14 +49,19 @@ class Body:
     allow_sliding: bool = False
     """Slide along obstacles instead of stopping (HM3D-OVON evaluates without)."""
 
-    narrow_passages: bool = True
-    """embedded: passages that the body fits through are open even where whole cells would close them, as
-    Recast's do below about 0.45 m (ours)."""
+    narrow_passages: str = "joining"
+    """embedded: what is done about passages that the body fits through and Recast closes, since it rounds the
+    radius up to whole cells (below 0.45 m at 5 cm): "joining" opens those that join parts which are separate
+    otherwise, "all" opens shortcuts too, "none" is Recast (ours; habitat-sim is always "none")."""
 
     def __post_init__(self) -> None:
         sizes = (self.radius, self.height, self.cell_size, self.cell_height, self.forward_step, self.turn_deg)
         if min(sizes) <= 0 or self.max_climb < 0:
             raise ValueError("body: sizes and steps must be positive, and max_climb not negative")
+        if self.narrow_passages not in ("joining", "all", "none"):
+            raise ValueError(
+                f"body.narrow_passages: {self.narrow_passages!r} is none of joining, all, none"
+            )
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.geometry import Pose, forward, wrap
-from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
 
-MIN_FLOOR_AREA = 4.0
-"""Smallest walkable area that counts as a floor, square metres (ours)."""
-FLOOR_SPAN = 0.30
-"""Surfaces within this of a floor's height belong to it, metres (ours)."""
-FLOOR_GAP = 1.5
-"""Two floors are at least this far apart, metres (ours)."""
 OFF_MESH = 0.5
 """A point this far off the navmesh, in the plane and in height, counts from the nearest point on it, metres
 (ours; habitat-sim itself looks 2 m around and 4 m up and down, which is through walls and floors)."""

@@ -11,19 +11,13 @@ from scipy import ndimage
 
 from hm3dm3_env.geometry import Pose, forward, wrap
 from hm3dm3_env.sim import fields
-from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
 from hm3dm3_env.sim.passages import open_passages
 from hm3dm3_env.sim.voxels import voxelise
 from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
 
-MIN_FLOOR_AREA = 4.0
-"""Smallest walkable area that counts as a floor, square metres (ours)."""
-FLOOR_SPAN = 0.30
-"""Surfaces within this of a floor's height belong to it, metres (ours; HM3D-OVON allows paths 0.25)."""
-FLOOR_GAP = 1.5
-"""Two floors are at least this far apart, metres: below it, it's a table or a platform (ours)."""
 SKIN = 1e-3
-"""A blocked move ends this far before the blocked cell, metres, so that the next one starts outside (ours)."""
+"""A blocked move ends this far before the blocked cell, metres; the next one then starts outside (ours)."""
 _STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
 
 
@@ -51,7 +45,8 @@ class GridNavigator:
         voxels = voxelise(triangles, body.cell_size, body.cell_height, body.max_slope_deg)
         self.cell = body.cell_size
         self.origin = voxels.origin
-        clearance, self.climb = ceil(body.height / body.cell_height), _whole(body.max_climb / body.cell_height)
+        clearance = ceil(body.height / body.cell_height)
+        self.climb = _whole(body.max_climb / body.cell_height)
         stand = standable(voxels.solid, voxels.top, clearance)
         stand = without_ledges(stand, voxels.solid, clearance, self.climb)
         heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), self.cell)
@@ -68,9 +63,10 @@ class GridNavigator:
         heights = np.where(walkable, heights, np.float32(height))
         free = erode(walkable, best[..., 0], self.climb, ceil(self.body.radius / self.cell))
         band = (height + self.body.max_climb, height + self.body.height)
-        if self.body.narrow_passages:
+        if self.body.narrow_passages != "none":
+            joining = self.body.narrow_passages == "joining"
             radius = self.body.radius
-            free = open_passages(free, walkable, triangles, self.origin, self.cell, band, radius)
+            free = open_passages(free, walkable, triangles, self.origin, self.cell, band, radius, joining)
         free, labels = islands(free, MIN_ISLAND_AREA / self.cell**2)
         nearest = (ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
                    if free.any() else np.zeros((2, *free.shape), np.int32))

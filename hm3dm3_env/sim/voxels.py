@@ -49,7 +49,7 @@ def voxelise(
 
 
 @numba.njit(cache=True, nogil=True)
-def _clip(polygon, count, axis, bound, keep_above, out):
+def clip(polygon, count, axis, bound, keep_above, out):
     """Clip a convex polygon (count, 3) to one side of axis = bound; returns the corners in `out`."""
     size = 0
     sign = 1.0 if keep_above else -1.0
@@ -98,8 +98,8 @@ def _fill(triangles, origin, bound, margin, cell, layer, min_up, solid, top):
         r1 = _cell_of(max(whole[0, 2], whole[1, 2], whole[2, 2]), bound[2], scale) + margin
         for r in range(r0, r1 + 1):
             z = origin[2] + r * cell
-            n = _clip(whole, 3, 2, z, True, strip)
-            n = _clip(strip, n, 2, z + cell, False, strip2)
+            n = clip(whole, 3, 2, z, True, strip)
+            n = clip(strip, n, 2, z + cell, False, strip2)
             if n == 0:
                 continue
             x_low, x_high = strip2[0, 0], strip2[0, 0]
@@ -108,8 +108,8 @@ def _fill(triangles, origin, bound, margin, cell, layer, min_up, solid, top):
             c0, c1 = (_cell_of(x_low, bound[0], scale) + margin, _cell_of(x_high, bound[0], scale) + margin)
             for c in range(c0, c1 + 1):
                 x = origin[0] + c * cell
-                m = _clip(strip2, n, 0, x, True, piece)
-                m = _clip(piece, m, 0, x + cell, False, piece2)
+                m = clip(strip2, n, 0, x, True, piece)
+                m = clip(piece, m, 0, x + cell, False, piece2)
                 if m == 0:
                     continue
                 low, high = piece2[0, 1], piece2[0, 1]

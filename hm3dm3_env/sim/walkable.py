@@ -111,7 +111,7 @@ def erode(walkable: np.ndarray, layer: np.ndarray, climb: int, radius: int) -> n
 
 
 def islands(free: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
-    """`free` without pieces of less than `smallest` cells, and the labels of the rest from 1 (0: not free)."""
+    """`free` without pieces of fewer than `smallest` cells, and labels of the rest from 1 (0: not free)."""
     labels, count = ndimage.label(free)
     if count == 0:
         return free, labels
