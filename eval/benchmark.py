@@ -28,11 +28,15 @@ from hm3dm3_env.mapping import MapConfig
 from hm3dm3_env.metrics import summarise
 from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
-from hm3dm3_env.sim.base import Body, Camera
+from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
+from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
 from hm3dm3_env.workers import worker_pool
 from policies.base import make_policy
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+
+TRIES = 3
+"""How often an episode is begun when the simulator's process dies in it (ours)."""
 
 
 @dataclass
@@ -57,6 +61,7 @@ class BenchmarkConfig:
     """Videos of this many episodes of the last method that is not privileged."""
     camera: Camera = field(default_factory=lambda: SMALL)
     body: Body = field(default_factory=Body)
+    sim: SimConfig = field(default_factory=SimConfig)
     task: TaskConfig = field(default_factory=TaskConfig)
     map: MapConfig = field(default_factory=MapConfig)
     observation: ObservationConfig = field(default_factory=lambda: BRIEF)
@@ -126,6 +131,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[
         "split": config.split,
         "episodes": split_digest(data_root(config.data), config.split),
         "seed": config.seed,
+        "sim": {"backend": config.sim.backend, "navmesh": config.sim.navmesh},
         **rest,
     }
 
@@ -189,6 +195,7 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
             config.data,
             config.camera,
             config.body,
+            config.sim,
             config.task,
             config.map,
             config.observation,
@@ -204,6 +211,7 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
                 data=config.data,
                 camera=config.camera,
                 body=config.body,
+                sim=config.sim,
                 task=config.task,
                 map=config.map,
             ),
@@ -214,10 +222,23 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
     policy = repr(spec)
     if policy not in _worker["policies"]:
         _worker["policies"][policy] = make_policy(spec["policy"], spec["config"])
-    record: EpisodeRecord = play(
-        env, _worker["policies"][policy], _worker["episodes"][episode], _worker["eyes"], name, config.seed
-    )
-    record.save(_path(Path(config.out), name, episode))
+    for attempt in range(TRIES):
+        try:
+            record: EpisodeRecord = play(
+                env,
+                _worker["policies"][policy],
+                _worker["episodes"][episode],
+                _worker["eyes"],
+                name,
+                config.seed,
+            )
+        except SimulatorDied as error:
+            if attempt == TRIES - 1:
+                raise
+            print(f"{name}, episode {episode}: {error}; playing it again", file=sys.stderr)
+        else:
+            record.save(_path(Path(config.out), name, episode))
+            return
 
 
 def _one_thread() -> None:

@@ -60,6 +60,7 @@ def table(summary: dict[str, Any], made_by: str) -> str:
     head = (
         f"split {first['split']}: {first['episodes']} episodes, {first['goals']} goals, "
         f"{first['scenes']} scenes; seed {first['seed']}; camera {first['camera']}; "
+        f"simulator {first['simulator']}; "
         f"mean oracle makespan d* {first['oracle_makespan']:.1f} m"
     )
     foot = (

@@ -15,6 +15,8 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
+from hm3dm3_env.sim.base import SimulatorDied
+
 T = TypeVar("T")
 
 
@@ -27,7 +29,7 @@ def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[]
     def run(config: Any) -> None:
         try:
             task(OmegaConf.to_object(config))  # type: ignore[arg-type]
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, FileNotFoundError, SimulatorDied) as error:
             if os.environ.get("HYDRA_FULL_ERROR"):
                 raise
             print(f"error: {error}", file=sys.stderr)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hm3dm3_env.mapping import MapConfig
 from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.sim.base import Body, Camera
+from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
 
 
@@ -24,6 +25,7 @@ class EnvConfig:
     """Stop every episode after this many steps (none: the benchmark's budgets alone)."""
     camera: Camera = field(default_factory=Camera)
     body: Body = field(default_factory=Body)
+    sim: SimConfig = field(default_factory=SimConfig)
     task: TaskConfig = field(default_factory=TaskConfig)
     map: MapConfig = field(default_factory=MapConfig)
     observation: ObservationConfig = field(default_factory=ObservationConfig)

@@ -25,7 +25,7 @@ from hm3dm3_env.record import RECORD_VERSION, EpisodeRecord
 from hm3dm3_env.render.panels import draw
 from hm3dm3_env.shared import Privileged, SharedState, TeamGoal
 from hm3dm3_env.sim.base import Frame, Simulator
-from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from hm3dm3_env.sim.make import make_simulator
 from hm3dm3_env.task import ACTIONS, MAX_GOALS, WAIT, Rules
 
 _COARSE = 32
@@ -119,7 +119,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
     def sim(self) -> Simulator:
         """The simulator with the episode's scene loaded; made again after unpickling."""
         if self._sim is None:
-            sim: Simulator = EmbeddedSimulator(self.config.body)
+            sim = make_simulator(self.config.sim, self.config.body)
             if self.episode is not None:
                 sim.load(self.episode.scene)
             self._sim = sim
@@ -134,6 +134,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         Raises:
             ValueError: no episode of the split fits the options.
             EpisodeError, SceneError: files are missing or broken.
+            SimulatorDied: the simulator's process ended; the next reset starts a new one.
         """
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
@@ -410,6 +411,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
             [round(v, 4) for v in rules.path_at_last_success],
             "resolved" if rules.resolved else "exhausted",
             method_record or {},
+            self.config.sim.backend,
         )
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ class EpisodeRecord:
         path, path_at_last_success: metres an agent, at the end and when the last goal was found.
         ended: "resolved" (every goal declared) or "exhausted" (every agent out of budget).
         method_record: what the method wants remembered (assignments, what recognition saw).
+        simulator: the backend that was played in.
     """
 
     version: int
@@ -51,6 +52,7 @@ class EpisodeRecord:
     path_at_last_success: list[float]
     ended: str
     method_record: dict[str, Any] = field(default_factory=dict)
+    simulator: str = "embedded"
 
     @property
     def agents(self) -> int:

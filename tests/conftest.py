@@ -7,6 +7,7 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # the tests are small: more threads only cost time
 
+import tempfile  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -25,6 +26,9 @@ from policies import rollout  # noqa: E402
 from policies.base import TeamPolicy  # noqa: E402
 from policies.rollout import BRIEF, EyesConfig, make_eyes  # noqa: E402
 from tests.rooms import write_two_rooms  # noqa: E402
+
+_cache = tempfile.TemporaryDirectory(prefix="hm3dm3-tests-")
+os.environ["HM3DM3_CACHE"] = _cache.name  # never the user's own
 
 settings.register_profile(
     "tests", deadline=None, derandomize=True

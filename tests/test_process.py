@@ -17,9 +17,9 @@ import pytest
 
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.sim import process, protocol
-from hm3dm3_env.sim.base import Body, Camera
+from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
-from hm3dm3_env.sim.process import ProcessSimulator, SimulatorDied
+from hm3dm3_env.sim.process import ProcessSimulator
 
 CAMERA = Camera(width=48, height=64)
 

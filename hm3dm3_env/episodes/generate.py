@@ -52,7 +52,8 @@ class GenerateConfig:
     workers: int = 2
     goals: GoalConfig = field(default_factory=GoalConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
-    body: Body = field(default_factory=Body)
+    body: Body = field(default_factory=lambda: Body(narrow_passages="none"))
+    """Episodes keep out of passages that habitat-sim closes, so that every simulator can play them."""
 
 
 def generate(config: GenerateConfig) -> Path:

@@ -57,7 +57,7 @@ def inspect_scene(folder: Path, out: Path | None = None, sim: EmbeddedSimulator 
     Raises:
         SceneError, GlbError: the folder cannot be read.
     """
-    sim = sim or EmbeddedSimulator(cache=1)
+    sim = sim or EmbeddedSimulator()
     sim.load(folder)
     scene = sim.scene
     found = Inspection(scene.id, problems=list(scene.problems))

@@ -164,6 +164,11 @@ class Navigator(Protocol):
         """(N, 3) shortest path from `start` to the nearest target, both ends included; N = 0 if none."""
 
 
+class SimulatorDied(RuntimeError):
+    """A simulator's process ended, aborted or hung. The message carries its last lines; `load` starts a new
+    one."""
+
+
 class Simulator(Protocol):
     """One scene at a time: rendering for all agents in one call, and its navigator."""
 

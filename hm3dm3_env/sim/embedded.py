@@ -4,80 +4,76 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from embreex import rtcore_scene
-from embreex.mesh_construction import TriangleMesh
 
 from hm3dm3_env.geometry import Pose, rotation_matrix
-from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
+from hm3dm3_env.scenes.hm3dsem import SceneData
 from hm3dm3_env.sim import shading
 from hm3dm3_env.sim.base import Body, Camera, Frame
 from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.prepared import PreparedScene, stamp
+from hm3dm3_env.sim.scene_cache import SceneCache, default_folder
 from hm3dm3_env.sim.semantics import hit_ids
 
 SKY = np.array([205, 222, 240], np.uint8)
 
 
-class _Tracer:
-    """One Embree scene. The mesh object must stay referenced for as long as the scene lives."""
-
-    def __init__(self, triangles: np.ndarray) -> None:
-        self.scene = rtcore_scene.EmbreeScene()
-        self.mesh = TriangleMesh(self.scene, np.ascontiguousarray(triangles, np.float32))
-
-    def cast(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
-        return self.scene.run(origins, directions, output=1)
-
-
-class _Loaded:
-    """A scene made ready: its ray tracers, what shading needs (built on first use), and its navigator."""
-
-    def __init__(self, folder: Path, body: Body) -> None:
-        self.data = load_scene(folder)
-        self.tracer = _Tracer(self.data.triangles)
-        self.navigator = GridNavigator(self.data.triangles, body)
-
-    @cached_property
-    def semantic_tracer(self) -> _Tracer:
-        assert self.data.semantics is not None and self.data.semantics.triangles is not None
-        return _Tracer(self.data.semantics.triangles)
-
-    @cached_property
-    def shading(self) -> tuple[shading.Textures, np.ndarray, np.ndarray]:
-        data = self.data
-        textures = shading.Textures(data.images)
-        density = shading.texel_density(data.triangles, data.uv, data.material, data.image_of, textures)
-        return textures, density, shading.light(data.triangles, data.lit)
-
-
 class EmbeddedSimulator:
-    """`Simulator` on Embree. Keeps the last `cache` scenes ready, since episodes return to them."""
+    """`Simulator` on Embree. Scenes stay loaded, since episodes return to them, as long as there is room.
 
-    def __init__(self, body: Body | None = None, cache: int = 3) -> None:
-        self.body = body or Body()
-        self.cache = cache
-        self._scenes: OrderedDict[Path, _Loaded] = OrderedDict()
-        self._current: _Loaded | None = None
+    Args:
+        body: the robot's.
+        navmesh: "computed" for the body, or "scene" for the .navmesh file in the scene's folder.
+        memory_gb: the least recently used scenes go until the rest fits.
+        cache: folder where large scenes are kept prepared ("": the user's cache folder, None: nowhere).
+        cache_gb: size of that folder.
+    """
+
+    def __init__(
+        self,
+        body: Body | None = None,
+        navmesh: str = "computed",
+        memory_gb: float = 4.0,
+        cache: str | None = "",
+        cache_gb: float = 20.0,
+    ) -> None:
+        if navmesh not in ("computed", "scene"):
+            raise ValueError(f"navmesh must be computed or scene, not {navmesh!r}")
+        self.body, self.navmesh, self.memory = body or Body(), navmesh, memory_gb * 1e9
+        folder = None if cache is None else Path(cache) if cache else default_folder()
+        self.disk = SceneCache(folder, cache_gb * 1e9)
+        self._scenes: OrderedDict[Path, PreparedScene] = OrderedDict()
+        self._current: PreparedScene | None = None
 
     def load(self, folder: Path) -> None:
-        """Make the scene in `folder` current.
+        """Make the scene in `folder` current; files that changed since it was last loaded are read again.
 
         Raises:
             SceneError, GlbError: the folder cannot be read.
+            FileNotFoundError: navmesh="scene" and there is none.
         """
         folder = Path(folder)
-        if folder not in self._scenes:
-            self._scenes[folder] = _Loaded(folder, self.body)
+        known = self._scenes.get(folder)
+        if known is None or known.stamp != stamp(folder):
+            self._scenes.pop(folder, None)
+            self._make_room()
+            self._scenes[folder] = PreparedScene(folder, self.body, self.navmesh, self.disk)
         self._scenes.move_to_end(folder)
-        while len(self._scenes) > self.cache:
-            self._scenes.popitem(last=False)
         self._current = self._scenes[folder]
+        self._make_room()
+
+    def _make_room(self) -> None:
+        sizes = {folder: scene.nbytes for folder, scene in self._scenes.items()}
+        for folder, scene in list(self._scenes.items()):
+            if sum(sizes.values()) <= self.memory or scene is self._current:
+                break
+            del self._scenes[folder], sizes[folder]
 
     @property
-    def _loaded(self) -> _Loaded:
+    def _loaded(self) -> PreparedScene:
         if self._current is None:
             raise RuntimeError("no scene is loaded; call load(folder) first")
         return self._current
@@ -97,19 +93,25 @@ class EmbeddedSimulator:
     ) -> list[Frame]:
         """One `Frame` a pose, all rays in one call."""
         loaded = self._loaded
+        if not poses:
+            return []
         rays = _rays(camera)
         count = len(poses) * len(rays)
         origins, directions = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
         rotations = np.stack([rotation_matrix(p.heading, p.pitch) for p in poses])
         shading.make_rays(rays, rotations, np.stack([camera.eye(p) for p in poses]), origins, directions)
-        hit = loaded.tracer.cast(origins, directions)
-        triangle, distance = hit["primID"], hit["tfar"]
-        seen = (triangle >= 0) & (distance >= camera.min_depth) & (distance <= camera.max_depth)
-        depth = np.where(seen, distance, np.float32(0)).astype(np.float32)
         shape = (len(poses), camera.height, camera.width)
-        colors = self._shade(hit, camera).reshape(*shape, 3) if rgb else None
-        labels = self._labels(hit, origins, directions).reshape(shape) if semantic else None
-        depth = depth.reshape(shape)
+        colors = labels = None
+        if rgb or semantic:
+            hit = loaded.tracer.hits(origins, directions)
+            distance = hit["tfar"]
+            colors = self._shade(hit, camera).reshape(*shape, 3) if rgb else None
+            labels = self._labels(hit, origins, directions).reshape(shape) if semantic else None
+        else:  # rays need go no further than the camera sees; a miss keeps the limit
+            limit = np.nextafter(np.float32(camera.max_depth), np.float32(np.inf))
+            distance = loaded.tracer.distances(origins, directions, float(limit))
+        depth = np.empty(shape, np.float32)
+        shading.limit_depth(distance, camera.min_depth, camera.max_depth, depth.reshape(-1))
         return [
             Frame(
                 pose,
@@ -127,7 +129,7 @@ class EmbeddedSimulator:
             np.ascontiguousarray(origins, np.float32),
             np.ascontiguousarray(directions, np.float32),
         )
-        hit = self._loaded.tracer.cast(origins, directions)
+        hit = self._loaded.tracer.hits(origins, directions)
         distance = np.where(hit["primID"] >= 0, hit["tfar"], np.float32(np.inf))
         return distance, self._labels(hit, origins, directions)
 
@@ -139,7 +141,7 @@ class EmbeddedSimulator:
             return np.zeros(len(hit["primID"]), np.int32)
         missed = hit["primID"] < 0
         if semantics.triangles is not None:
-            hit = self._loaded.semantic_tracer.cast(origins, directions)
+            hit = self._loaded.semantic_tracer.hits(origins, directions)
         ids = hit_ids(semantics, hit["primID"], hit["u"], hit["v"])
         ids[missed] = 0
         return ids

@@ -7,6 +7,7 @@ from typing import Any
 
 from hm3dm3_env.sim.base import Body, Simulator
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from hm3dm3_env.sim.habitat import HabitatSimulator
 from hm3dm3_env.sim.process import ProcessSimulator
 
 BACKENDS = ("embedded", "habitat")
@@ -28,6 +29,11 @@ class SimConfig:
     """habitat: the GPU that renders; -1: the CPU."""
     memory_gb: float = 4.0
     """embedded: scenes stay loaded, least recently used ones go, until they fit into this (ours)."""
+    cache: str = ""
+    """embedded: folder where large scenes are kept prepared, which makes loading them several times faster;
+    empty: HM3DM3_CACHE, else hm3dm3 in the user's cache folder; "none": nowhere."""
+    cache_gb: float = 20.0
+    """Size of that folder (ours; an HM3D scene takes about 0.3)."""
     start_timeout: float = 600.0
     """With python=: seconds that starting it or loading a scene may take (ours)."""
     timeout: float = 60.0
@@ -38,8 +44,8 @@ class SimConfig:
             raise ValueError(f"sim.backend: {self.backend!r} is none of {', '.join(BACKENDS)}")
         if self.navmesh not in NAVMESHES:
             raise ValueError(f"sim.navmesh: {self.navmesh!r} is none of {', '.join(NAVMESHES)}")
-        if min(self.memory_gb, self.start_timeout, self.timeout) <= 0:
-            raise ValueError("sim: memory_gb, start_timeout and timeout must be positive")
+        if min(self.memory_gb, self.cache_gb, self.start_timeout, self.timeout) <= 0:
+            raise ValueError("sim: memory_gb, cache_gb, start_timeout and timeout must be positive")
 
 
 def make_simulator(config: SimConfig, body: Body) -> Simulator:
@@ -52,13 +58,16 @@ def make_simulator(config: SimConfig, body: Body) -> Simulator:
     if config.backend == "habitat":
         options: dict[str, Any] = {"gpu_device": config.gpu_device, "navmesh": config.navmesh}
     else:
-        options = {"navmesh": config.navmesh, "memory_gb": config.memory_gb}
+        options = {
+            "navmesh": config.navmesh,
+            "memory_gb": config.memory_gb,
+            "cache": None if config.cache == "none" else config.cache,
+            "cache_gb": config.cache_gb,
+        }
     if config.python:
         return ProcessSimulator(
             config.backend, config.python, body, options, config.start_timeout, config.timeout
         )
     if config.backend == "habitat":
-        from hm3dm3_env.sim.habitat import HabitatSimulator
-
         return HabitatSimulator(body, **options)
     return EmbeddedSimulator(body, **options)

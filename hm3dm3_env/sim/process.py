@@ -25,17 +25,13 @@ import numpy as np
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
 from hm3dm3_env.sim import protocol, worker
-from hm3dm3_env.sim.base import Body, Camera, Frame
+from hm3dm3_env.sim.base import Body, Camera, Frame, SimulatorDied
 
 LAST_LINES = 20
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's output that are kept between scenes."""
 GRACE = 5.0
 """Seconds that a worker gets beyond its own limit, to write where it hung, and to end when it is told to."""
-
-
-class SimulatorDied(RuntimeError):
-    """The worker ended, aborted or hung. The message carries its last lines; `load` starts a new one."""
 
 
 class ProcessSimulator:

@@ -6,6 +6,8 @@ sparkle; with numpy instead of numba, shading costs more than the rays.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numba
 import numpy as np
 from PIL import Image
@@ -13,6 +15,7 @@ from PIL import Image
 MAX_LEVELS = 12
 
 
+@dataclass
 class Textures:
     """All textures of a scene with their mip pyramids in one flat array.
 
@@ -21,11 +24,17 @@ class Textures:
         offset, width, height: (I, MAX_LEVELS) int64; levels past the last repeat it.
     """
 
-    def __init__(self, images: list[np.ndarray]) -> None:
+    pixels: np.ndarray
+    offset: np.ndarray
+    width: np.ndarray
+    height: np.ndarray
+
+    @classmethod
+    def of(cls, images: list[np.ndarray]) -> Textures:
+        """The pyramids of (H, W, 3) uint8 images."""
         count = max(len(images), 1)
-        self.offset = np.zeros((count, MAX_LEVELS), np.int64)
-        self.width = np.ones((count, MAX_LEVELS), np.int64)
-        self.height = np.ones((count, MAX_LEVELS), np.int64)
+        offset = np.zeros((count, MAX_LEVELS), np.int64)
+        width, height = np.ones((count, MAX_LEVELS), np.int64), np.ones((count, MAX_LEVELS), np.int64)
         levels: list[np.ndarray] = [np.zeros((1, 3), np.uint8)]
         position = 1
         for i, image in enumerate(images):
@@ -35,14 +44,14 @@ class Textures:
                     level = level.resize(
                         (max(level.width // 2, 1), max(level.height // 2, 1)), Image.Resampling.BOX
                     )
-                if k == 0 or (self.width[i, k - 1], self.height[i, k - 1]) != level.size:
+                if k == 0 or (width[i, k - 1], height[i, k - 1]) != level.size:
                     levels.append(np.asarray(level).reshape(-1, 3))
-                    self.offset[i, k] = position
+                    offset[i, k] = position
                     position += len(levels[-1])
                 else:
-                    self.offset[i, k] = self.offset[i, k - 1]
-                self.width[i, k], self.height[i, k] = level.size
-        self.pixels = np.concatenate(levels)
+                    offset[i, k] = offset[i, k - 1]
+                width[i, k], height[i, k] = level.size
+        return cls(np.concatenate(levels), offset, width, height)
 
 
 def texel_density(triangles: np.ndarray, uv: np.ndarray, material: np.ndarray, image_of: np.ndarray,
@@ -83,6 +92,14 @@ def make_rays(local: np.ndarray, rotations: np.ndarray, eyes: np.ndarray,
             for c in range(3):
                 origins[i, c] = e[c]
                 directions[i, c] = r[c, 0] * x + r[c, 1] * y + r[c, 2] * z
+
+
+@numba.njit(cache=True, nogil=True)
+def limit_depth(distance: np.ndarray, low: float, high: float, depth: np.ndarray) -> None:
+    """Fill (N,) float32 `depth`: the distance where it is between the limits, else 0."""
+    for i in range(distance.shape[0]):
+        d = distance[i]
+        depth[i] = d if low <= d <= high else np.float32(0)
 
 
 @numba.njit(cache=True, nogil=True)
