@@ -42,8 +42,8 @@ class Thing:
 
 @dataclass
 class Patch:
-    """A piece of surface of thing number `thing`: `origin` + s*`a` + t*`b`, or an ellipsoid around `origin`
-    with the half axes `a` (used for x and y) and `b` (for z) if `ball`."""
+    """A piece of surface of thing number `thing`: `origin` + s*`a` + t*`b`, seen from where `a` x `b` points,
+    or an ellipsoid around `origin` with the half axes `a` (used for x and y) and `b` (for z) if `ball`."""
 
     thing: int
     origin: np.ndarray
@@ -84,7 +84,7 @@ class Patch:
             return self.origin + s * self.a + t * self.b
         turn, tilt = s[..., 0] * 2 * np.pi, (0.02 + 0.96 * t[..., 0]) * np.pi
         r, z = float(np.linalg.norm(self.a)), float(np.linalg.norm(self.b))
-        round_ = np.stack([np.cos(turn) + 0 * tilt, np.sin(turn) + 0 * tilt], -1) * np.sin(tilt)[..., None]
+        round_ = np.stack([np.cos(turn) + 0 * tilt, -np.sin(turn) + 0 * tilt], -1) * np.sin(tilt)[..., None]
         up = np.broadcast_to(z * np.cos(tilt), round_.shape[:2])
         return self.origin + np.concatenate([r * round_, up[..., None]], -1)
 
@@ -132,11 +132,11 @@ class _Home:
         """A box as a scanner sees it: without its underside unless `bottom`."""
         (x, y, z), (dx, dy, dz) = low, np.subtract(high, low)
         self.quad(thing, (x, y, z + dz), (dx, 0, 0), (0, dy, 0), 1.0)
-        for origin, side, light in (((x, y, z), (dx, 0, 0), 0.85), ((x, y + dy, z), (dx, 0, 0), 0.8),
-                                    ((x, y, z), (0, dy, 0), 0.75), ((x + dx, y, z), (0, dy, 0), 0.9)):
+        for origin, side, light in (((x, y, z), (dx, 0, 0), 0.85), ((x + dx, y + dy, z), (-dx, 0, 0), 0.8),
+                                    ((x, y + dy, z), (0, -dy, 0), 0.75), ((x + dx, y, z), (0, dy, 0), 0.9)):
             self.quad(thing, origin, side, (0, 0, dz), light)
         if bottom:
-            self.quad(thing, low, (dx, 0, 0), (0, dy, 0), 0.5)
+            self.quad(thing, low, (0, dy, 0), (dx, 0, 0), 0.5)
 
     def ball(self, thing: int, center, radius: float, half: float) -> None:
         self.patches.append(Patch(thing, np.array(center, float), np.array([radius, 0, 0.0]),
@@ -177,10 +177,14 @@ def _shell(home: _Home, base: float, width: float, depth: float, regions: list[i
                 thing = home.thing(name, regions[i * NY + j], colour)
                 x0, y0 = i * ROOM[0], j * ROOM[1]
                 for a, b, c, d in _around((x0, y0, x0 + ROOM[0], y0 + ROOM[1]), gap):
-                    home.quad(thing, (a, b, z), (c - a, 0, 0), (0, d - b, 0), light)
+                    x, y = (c - a, 0, 0), (0, d - b, 0)
+                    if name == "floor":
+                        home.quad(thing, (a, b, z), x, y, light)
+                    else:
+                        home.quad(thing, (a, b, z), y, x, light)
     wall = home.thing("Wall", regions[0], (0.85, 0.82, 0.75))
-    for origin, side in (((0, 0), (width, 0)), ((0, depth), (width, 0)), ((0, 0), (0, depth)),
-                         ((width, 0), (0, depth))):
+    for origin, side in (((width, 0), (-width, 0)), ((0, depth), (width, 0)), ((0, 0), (0, depth)),
+                         ((width, depth), (0, -depth))):
         home.quad(wall, (*origin, base), (*side, 0), (0, 0, HEIGHT), 0.85)
     for i in range(1, NX):  # walls across x, one doorway a room
         wall = home.thing("wall ", regions[i * NY], (0.8, 0.84, 0.8))

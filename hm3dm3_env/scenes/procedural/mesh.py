@@ -26,6 +26,9 @@ _CUBE_FACES = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * k for k in 
 _CUBE_AXES = np.repeat(np.array([[0, 1], [0, 1], [0, 2], [0, 2], [1, 2], [1, 2]]), 4, axis=0)
 _TURNED = np.array([1, 0])
 
+_POINT = 1e-3
+"""Ends of turned bodies with a smaller radius are points, metres."""
+
 Point = Sequence[float] | np.ndarray
 
 
@@ -36,11 +39,16 @@ def _circle(n: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _ring_faces(rings: int, n: int) -> np.ndarray:
-    """Quads (as triangles) between `rings` consecutive rings of `n` points."""
+def _ring_faces(rings: int, n: int, tip: bool = False, top: bool = False) -> np.ndarray:
+    """Quads (as triangles) between `rings` consecutive rings of `n` points; the first ring is one point if
+    `tip`, the last one if `top`."""
     i, j = np.meshgrid(np.arange(rings - 1), np.arange(n), indexing="ij")
     a, b = i * n + j, i * n + (j + 1) % n
-    return np.stack([np.stack([a, b, b + n], -1), np.stack([a, b + n, a + n], -1)], 2).reshape(-1, 3)
+    faces = np.stack([np.stack([a, b, b + n], -1), np.stack([a, b + n, a + n], -1)], 2)
+    keep = np.ones(faces.shape[:3], bool)
+    keep[0, :, 0] &= not tip  # its edge along the first ring has no length
+    keep[-1, :, 1] &= not top
+    return faces[keep]
 
 
 @dataclass
@@ -90,13 +98,17 @@ class Shape:
         sx: float = 1.0,
         sy: float = 1.0,
     ) -> None:
-        """A body of revolution about a vertical axis: (radius, z) from one end to the other."""
+        """A body of revolution about a vertical axis: (radius, z) from one end to the other. Ends with a
+        radius below a millimetre are points, so that the body is closed there."""
         ring = _circle(n)
+        tip, top = profile[0][0] < _POINT, profile[-1][0] < _POINT
+        profile = [(r if r >= _POINT else 0.0, z) for r, z in profile]
         rows = [
             np.column_stack([cx + ring[:, 0] * r * sx, cy + ring[:, 1] * r * sy, np.full(n, z)])
             for r, z in profile
         ]
-        self.add(key, np.concatenate(rows), _ring_faces(len(profile), n), self._round_uv(key, profile, n))
+        faces = _ring_faces(len(profile), n, tip, top)
+        self.add(key, np.concatenate(rows), faces, self._round_uv(key, profile, n))
 
     @staticmethod
     def _round_uv(key: str, profile: Sequence[tuple[float, float]], n: int) -> np.ndarray | None:
@@ -175,19 +187,22 @@ class Shape:
         """An ellipsoid."""
         ry, rz = rx if ry is None else ry, rx if rz is None else rz
         angle = np.linspace(-np.pi / 2, np.pi / 2, rings)
+        across = np.cos(angle)
+        across[[0, -1]] = 0.0
         ring = _circle(n)
         rows = [
             np.column_stack(
                 [
-                    cx + ring[:, 0] * rx * max(np.cos(t), 1e-3),
-                    cy + ring[:, 1] * ry * max(np.cos(t), 1e-3),
+                    cx + ring[:, 0] * rx * r,
+                    cy + ring[:, 1] * ry * r,
                     np.full(n, cz + rz * np.sin(t)),
                 ]
             )
-            for t in angle
+            for t, r in zip(angle, across)
         ]
         profile = [(rx * np.cos(t), rz * np.sin(t)) for t in angle]
-        self.add(key, np.concatenate(rows), _ring_faces(rings, n), self._round_uv(key, profile, n))
+        faces = _ring_faces(rings, n, True, True)
+        self.add(key, np.concatenate(rows), faces, self._round_uv(key, profile, n))
 
     def torus(
         self,

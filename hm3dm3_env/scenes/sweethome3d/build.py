@@ -36,6 +36,7 @@ from hm3dm3_env.scenes.sweethome3d.rooms import (
     sloped_ceiling,
 )
 from hm3dm3_env.scenes.sweethome3d.walls import WallShape, build_wall, holes_in, wall_shapes
+from hm3dm3_env.scenes.winding import close_or_double
 
 SLAB = 0.05
 """Thickness of floors and ceilings (metres)."""
@@ -158,6 +159,7 @@ def _build(home: Home, storeys: list[list[Level]], number: int, cache: ModelCach
     kept: list[Opening] = []
     objects += _opening_objects(openings, shapes, plan, palette, cache, problems, kept)
     objects += _furniture_objects(pieces, plan, palette, cache, problems)
+    close_or_double(objects)  # models of others may be open, or turned inside out
     for name in plan.outdoor:
         problems.append(f"{name}: outdoors; its floor is left out")
     source = {
