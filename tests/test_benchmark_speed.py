@@ -19,12 +19,14 @@ def test_builds_the_mini_split_and_prints_a_table(tmp_path: Path) -> None:
     done = run("seconds=0.3", f"data={tmp_path}")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "episodes" / "mini" / "mini.json.gz").exists()
-    rows = [line.split() for line in done.stdout.splitlines() if re.match(r" *\d+x\d+ ", line)]
-    assert [row[0] for row in rows] == ["128x128", "360x640"]
+    rows = [re.split(r"  +", line.strip()) for line in done.stdout.splitlines() if re.match(r" *\d+x\d+ ", line)]
+    assert [row[0] for row in rows] == ["64x64", "128x128", "128x128", "256x256", "256x256", "360x640"]
     for row in rows:
-        shares = [int(cell.rstrip("%")) for cell in row[2:]]
-        assert float(row[1]) > 0 and len(shares) == 6
-        assert sum(shares) == pytest.approx(100, abs=4) and min(shares) >= 0  # rounded
+        shares = [int(cell.rstrip("%")) for cell in row[3:10]]
+        assert float(row[2]) > 0 and min(shares) >= 0
+        assert sum(shares) == pytest.approx(100, abs=4)  # rounded
+    assert sum("rgb" in row[1] or "everything" in row[1] for row in rows) == 4
+    assert all(row[10].split()[0] in ("reaches", "MISSES") for row in rows if len(row) > 10)
     assert "one core" in done.stdout and "embreex" in done.stdout
 
 
