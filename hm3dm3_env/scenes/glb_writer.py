@@ -18,14 +18,21 @@ _BASIS = "KHR_texture_basisu"
 
 
 def write_glb(path: Path | str, glb: Glb) -> None:
-    """Write `glb` atomically; equal content gives equal bytes. Materials are written unlit."""
+    """Write `glb` atomically; equal content gives equal bytes. Materials are written unlit.
+
+    Triangles without texture coordinates whose material has an image show its first texel.
+    """
     write_atomic(path, glb_bytes(glb))
 
 
 def glb_bytes(glb: Glb) -> bytes:
     """The .glb file of `glb` as bytes."""
     writer = _Writer()
-    meshes = [{"primitives": [writer.primitive(primitive)]} for primitive in glb.primitives]
+    plain = [p.uv is None and p.material >= 0 and glb.materials[p.material].image >= 0 for p in glb.primitives]
+    if any(plain):  # the same zeros serve all of them
+        most = max(len(p.vertices) for p, bare in zip(glb.primitives, plain) if bare)
+        writer.zeros = writer.view(bytes(8 * most))
+    meshes = [{"primitives": [writer.primitive(p, bare)]} for p, bare in zip(glb.primitives, plain)]
     images = [{"bufferView": writer.view(data), "mimeType": _mime(data)} for data in glb.images]
     materials = []
     for material in glb.materials:
@@ -72,6 +79,7 @@ class _Writer:
         self.blob = bytearray()
         self.views: list[dict[str, Any]] = []
         self.accessors: list[dict[str, Any]] = []
+        self.zeros = -1
 
     def view(self, data: bytes) -> int:
         self.views.append({"buffer": 0, "byteOffset": len(self.blob), "byteLength": len(data)})
@@ -86,10 +94,17 @@ class _Writer:
         self.accessors.append(spec)
         return len(self.accessors) - 1
 
-    def primitive(self, item: Primitive) -> dict[str, Any]:
+    def origin(self, count: int) -> int:
+        """Texture coordinates that are all 0."""
+        self.accessors.append({"bufferView": self.zeros, "componentType": 5126, "count": count, "type": "VEC2"})
+        return len(self.accessors) - 1
+
+    def primitive(self, item: Primitive, plain: bool) -> dict[str, Any]:
         attributes = {"POSITION": self.accessor(item.vertices.astype(np.float32), 5126, "VEC3", bounds=True)}
         if item.uv is not None:
             attributes["TEXCOORD_0"] = self.accessor(item.uv.astype(np.float32), 5126, "VEC2")
+        elif plain:
+            attributes["TEXCOORD_0"] = self.origin(len(item.vertices))
         if item.colors is not None:
             attributes["COLOR_0"] = self.accessor(item.colors.astype(np.float32), 5126, "VEC3")
         indices = self.accessor(item.faces.astype(np.uint32).reshape(-1, 1), 5125, "SCALAR")

@@ -15,7 +15,7 @@ import numpy as np
 
 from hm3dm3_env.geometry import z_up_to_y_up
 from hm3dm3_env.scenes.categories import STRUCTURE, structure_of
-from hm3dm3_env.scenes.glb import decode_image, read_glb
+from hm3dm3_env.scenes.glb import Glb, decode_image, image_size, read_glb
 from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
 from hm3dm3_env.scenes.semantic_mesh import Semantics, read_semantics
@@ -24,6 +24,9 @@ from hm3dm3_env.scenes.semantic_text import SceneError, parse_semantic_text
 
 __all__ = ["STRUCTURE", "Instance", "SceneData", "SceneError", "Semantics", "is_scene_folder",
            "load_scene", "parse_semantic_text", "scene_folders"]
+
+_TINY = 2000
+"""An image with more bytes than this has more than one texel."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +180,7 @@ def load_scene(folder: Path | str) -> SceneData:
     uv = np.concatenate([p.uv[p.faces] if p.uv is not None else np.zeros((len(p.faces), 3, 2), np.float32)
                          for p in render.primitives]).astype(np.float32)
     material = np.concatenate([np.full(len(p.faces), p.material + 1, np.int32) for p in render.primitives])
-    colors = np.array([(1.0, 1.0, 1.0)] + [m.base_color for m in render.materials])
-    image_of = np.array([-1] + [m.image for m in render.materials], np.int32)
+    colors, image_of = _materials(plain, render)
     attributes = _read_attributes(folder / f"{stem}.attributes.json")
     text, semantic = folder / f"{stem}.semantic.txt", folder / f"{stem}.semantic.glb"
     semantics = None
@@ -204,7 +206,7 @@ def load_scene(folder: Path | str) -> SceneData:
         triangles,
         uv,
         material,
-        linear_to_srgb(colors).astype(np.float32),
+        colors,
         image_of,
         semantics,
         instances,
@@ -212,6 +214,23 @@ def load_scene(folder: Path | str) -> SceneData:
         render.images,
         problems,
     )
+
+
+def _materials(path: Path, render: Glb) -> tuple[np.ndarray, np.ndarray]:
+    """(M, 3) float32 sRGB base colours, 0..1, and (M,) int32 images or -1, both after that of no material.
+
+    An image of one texel is a colour: renderers need not look for it."""
+    colors = linear_to_srgb(np.array([(1.0, 1.0, 1.0)] + [m.base_color for m in render.materials]))
+    image_of = np.array([-1] + [m.image for m in render.materials], np.int32)
+    sizes = [image_size(data) if len(data) < _TINY else (0, 0) for data in render.images]
+    for index, image in enumerate(image_of):
+        if image >= 0 and sizes[image] == (1, 1):
+            try:
+                colors[index] *= render.decode_image(image)[0, 0] / 255.0
+            except GlbError as error:
+                raise GlbError(f"{path}: image {image}: {error}") from error
+            image_of[index] = -1
+    return colors.astype(np.float32), image_of
 
 
 def _read_attributes(path: Path) -> dict:

@@ -189,22 +189,20 @@ def _merge(parts: list[Part]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _render_glb(model: SceneModel) -> Glb:
+    """The colours are in the textures (of one texel where the surface has none): glTF stores factors linear,
+    but habitat-sim up to 0.2.2 takes them for sRGB, so that they would come out too dark there."""
     glb = Glb()
-    for name, group in _by_surface(model):
+    for index, (name, group) in enumerate(_by_surface(model)):
         surface = model.surfaces[name]
         vertices, faces = _merge([part for _, part in group])
-        image = -1
-        if surface.texture is not None:
-            image = len(glb.images)
-            glb.images.append(_jpeg(surface.texture))
         uv = None
-        if image >= 0:
+        if surface.texture is not None:
             uv = np.concatenate(
                 [part.uv if part.uv is not None else np.zeros((len(part.vertices), 2)) for _, part in group]
             )
-        red, green, blue = (float(value) for value in srgb_to_linear(np.asarray(surface.color)))
-        glb.materials.append(GlbMaterial(name, (red, green, blue), image))
-        glb.primitives.append(Primitive(vertices, faces, uv, None, len(glb.materials) - 1))
+        glb.images.append(_picture(surface))
+        glb.materials.append(GlbMaterial(name, (1.0, 1.0, 1.0), index))
+        glb.primitives.append(Primitive(vertices, faces, uv, None, index))
     return glb
 
 
@@ -219,9 +217,15 @@ def _semantic_glb(model: SceneModel) -> Glb:
     return glb
 
 
-def _jpeg(texture: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(texture)).save(buffer, "JPEG", quality=JPEG_QUALITY, subsampling=0)
+def _picture(surface: Surface) -> bytes:
+    """The encoded texture with the surface's colour in it."""
+    buffer, color = io.BytesIO(), np.clip(surface.color, 0.0, 1.0)
+    if surface.texture is None:
+        Image.fromarray(np.rint(color * 255).astype(np.uint8).reshape(1, 1, 3)).save(buffer, "PNG")
+        return buffer.getvalue()
+    levels = np.rint(np.arange(256)[:, None] * color).astype(np.uint8)
+    texture = np.stack([levels[surface.texture[..., k], k] for k in range(3)], -1)
+    Image.fromarray(texture).save(buffer, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     return buffer.getvalue()
 
 

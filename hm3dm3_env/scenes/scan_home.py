@@ -177,11 +177,9 @@ def _shell(home: _Home, base: float, width: float, depth: float, regions: list[i
                 thing = home.thing(name, regions[i * NY + j], colour)
                 x0, y0 = i * ROOM[0], j * ROOM[1]
                 for a, b, c, d in _around((x0, y0, x0 + ROOM[0], y0 + ROOM[1]), gap):
-                    x, y = (c - a, 0, 0), (0, d - b, 0)
-                    if name == "floor":
-                        home.quad(thing, (a, b, z), x, y, light)
-                    else:
-                        home.quad(thing, (a, b, z), y, x, light)
+                    sides = ((c - a, 0, 0), (0, d - b, 0))
+                    one, other = sides if name == "floor" else sides[::-1]
+                    home.quad(thing, (a, b, z), one, other, light)
     wall = home.thing("Wall", regions[0], (0.85, 0.82, 0.75))
     for origin, side in (((width, 0), (-width, 0)), ((0, depth), (width, 0)), ((0, 0), (0, depth)),
                          ((width, depth), (0, -depth))):
