@@ -37,33 +37,6 @@ def line_of_sight(free: np.ndarray, r0: int, c0: int, r1: int, c1: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def clear_until(free: np.ndarray, row: float, column: float, d_row: float, d_column: float) -> float:
-    """The share (0..1) of a move from one point that stays on free cells; 1 if nothing blocks it.
-
-    Points are in cells: whole numbers are borders. A move through a corner needs both cells beside it. The
-    outermost ring of `free` must be False, and the point on a free cell.
-    """
-    r, c = int(np.floor(row)), int(np.floor(column))
-    sr, sc = (1 if d_row > 0 else -1), (1 if d_column > 0 else -1)
-    next_r = ((r + (sr > 0)) - row) / d_row if d_row != 0 else np.inf
-    next_c = ((c + (sc > 0)) - column) / d_column if d_column != 0 else np.inf
-    while min(next_r, next_c) < 1:
-        gone = max(min(next_r, next_c), 0.0)
-        step_r, step_c = next_r <= next_c + 1e-12, next_c <= next_r + 1e-12
-        if step_r and step_c and not (free[r + sr, c] and free[r, c + sc]):
-            return gone
-        if step_r:
-            r += sr
-            next_r = ((r + (sr > 0)) - row) / d_row
-        if step_c:
-            c += sc
-            next_c = ((c + (sc > 0)) - column) / d_column
-        if not free[r, c]:
-            return gone
-    return 1.0
-
-
-@numba.njit(cache=True, nogil=True)
 def _push(heap_key, heap_cell, size, key, cell):
     i = size
     while i > 0:
@@ -163,6 +136,51 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
                     _push(heap_key, heap_cell, size, candidate, nr * width + nc)
                     size += 1
     return distance.astype(np.float32), anchor
+
+
+@numba.njit(cache=True, nogil=True)
+def reached(
+    distance: np.ndarray,
+    anchor: np.ndarray,
+    nearest: np.ndarray,
+    places: np.ndarray,
+    targets: np.ndarray,
+    reach: float,
+) -> np.ndarray:
+    """(P,) distances in cells from places within cells, by a field (`any_angle`), straight to its corners.
+
+    Args:
+        distance, anchor: the field.
+        nearest: (2, H, W) the free cell nearest to each.
+        places: (P, 2) row and column, with fractions.
+        targets: (T, 2) likewise: where the field's sources are exactly.
+        reach: places farther than this from a free cell are at inf.
+    """
+    height, width = anchor.shape
+    out = np.full(len(places), np.inf)
+    for i in range(len(places)):
+        row, column = places[i]
+        if not (abs(row) < 1e9 and abs(column) < 1e9):
+            continue
+        r = min(max(int(np.floor(row)), 0), height - 1)
+        c = min(max(int(np.floor(column)), 0), width - 1)
+        r, c = nearest[0, r, c], nearest[1, r, c]
+        gap = np.hypot(r + 0.5 - row, c + 0.5 - column)
+        if gap > reach or anchor[r, c] < 0:
+            continue
+        if gap > 1.5:  # outside: from the free cell on
+            row, column = r + 0.5, c + 0.5
+        source = anchor[r, c]
+        ar, ac = source // width, source % width
+        best = np.inf
+        if anchor[ar, ac] == source:  # in sight of a source: to the target itself
+            for t in range(len(targets)):
+                if np.hypot(targets[t, 0] - ar - 0.5, targets[t, 1] - ac - 0.5) <= 1.0:
+                    best = min(best, np.hypot(targets[t, 0] - row, targets[t, 1] - column))
+        if best == np.inf:
+            best = distance[ar, ac] + np.hypot(ar + 0.5 - row, ac + 0.5 - column)
+        out[i] = best
+    return out
 
 
 @numba.njit(cache=True, nogil=True)

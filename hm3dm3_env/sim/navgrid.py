@@ -1,124 +1,143 @@
-"""The embedded simulator's navigator: a walkable grid computed from the mesh for the body, floor by floor."""
+"""The embedded simulator's navigator: the floors of a scene for a body, moves on them, and distances."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
-from math import ceil, radians
+from math import hypot, radians
+from pathlib import Path
 
 import numpy as np
-from scipy import ndimage
 
 from hm3dm3_env.geometry import Pose, forward, wrap
 from hm3dm3_env.sim import fields
-from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
-from hm3dm3_env.sim.passages import open_passages
-from hm3dm3_env.sim.voxels import voxelise
-from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
+from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.floors import Floor, floors_of_mesh, floors_of_navmesh
+from hm3dm3_env.sim.navmesh import read_navmesh
 
-SKIN = 1e-3
-"""A blocked move ends this far before the blocked cell, metres; the next one then starts outside (ours)."""
+SKIN = 1e-4
+"""A blocked move ends this far before the edge that blocks it, metres: the next one starts inside (ours)."""
+OFF_MESH = 0.5
+"""A body this far off the free area moves from the nearest place in it, metres (as in `habitat_nav`)."""
+CACHE_BYTES = 64 << 20
+"""Distance fields that are kept (ours)."""
 _STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
 
 
-@dataclass
-class Floor:
-    """One floor of the grid: `free` where the body's centre may be, `heights` of its surface (metres),
-    `islands` labels of connected pieces (0: not free), `nearest` (2, rows, columns) the closest free cell."""
-
-    height: float
-    free: np.ndarray
-    heights: np.ndarray
-    islands: np.ndarray
-    nearest: np.ndarray
-
-
 class GridNavigator:
-    """`Navigator` on a grid of `body.cell_size`.
+    """`Navigator` on the floors of a scene.
 
-    A cell is free when the body's disc around its centre meets no wall, step or overhang. Distances are
-    any-angle, one field per set of targets, and the last fields are kept: one field serves every agent.
+    Moves end at the straight edges of habitat-sim's navmesh. Distances are any-angle on a grid of
+    `body.cell_size`, one field per set of targets, and the last are kept: one field serves every agent.
+
+    Args:
+        triangles: (T, 3, 3) of the scene, y up, metres.
+        body: the walkable surface is computed for it.
+        cache_bytes: distance fields that are kept.
     """
 
-    def __init__(self, triangles: np.ndarray, body: Body, cache: int = 256) -> None:
-        self.body = body
-        voxels = voxelise(triangles, body.cell_size, body.cell_height, body.max_slope_deg)
-        self.cell = body.cell_size
-        self.origin = voxels.origin
-        clearance = ceil(body.height / body.cell_height)
-        self.climb = _whole(body.max_climb / body.cell_height)
-        stand = standable(voxels.solid, voxels.top, clearance)
-        stand = without_ledges(stand, voxels.solid, clearance, self.climb)
-        heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), self.cell)
-        self.levels = [self._floor(triangles, stand, voxels.top, height) for height in heights]
-        self.floors = [level.height for level in self.levels]
-        self._cache_size = cache
-        self._fields: OrderedDict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+    def __init__(self, triangles: np.ndarray, body: Body, cache_bytes: int = CACHE_BYTES) -> None:
+        self._set(body, *floors_of_mesh(triangles, body), cache_bytes)
 
-    def _floor(self, triangles: np.ndarray, stand: np.ndarray, tops: np.ndarray, height: float) -> Floor:
-        gap = np.where(stand, np.abs(tops - height), np.inf)
-        best = gap.argmin(2)[..., None]
-        heights = np.take_along_axis(tops, best, 2)[..., 0]
-        walkable = np.take_along_axis(gap, best, 2)[..., 0] <= FLOOR_SPAN
-        heights = np.where(walkable, heights, np.float32(height))
-        free = erode(walkable, best[..., 0], self.climb, ceil(self.body.radius / self.cell))
-        band = (height + self.body.max_climb, height + self.body.height)
-        if self.body.narrow_passages != "none":
-            joining = self.body.narrow_passages == "joining"
-            radius = self.body.radius
-            free = open_passages(free, walkable, triangles, self.origin, self.cell, band, radius, joining)
-        free, labels = islands(free, MIN_ISLAND_AREA / self.cell**2)
-        nearest = (ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
-                   if free.any() else np.zeros((2, *free.shape), np.int32))
-        return Floor(height, free, heights, labels, nearest)
+    @classmethod
+    def from_navmesh(
+        cls, path: Path, body: Body, triangles: np.ndarray | None = None, cache_bytes: int = CACHE_BYTES
+    ) -> GridNavigator:
+        """The navigator on habitat-sim's `.navmesh` file, made for the body of its makers: of `body` only the
+        cell size and the actions count. Roofs are no floors if the scene's (T, 3, 3) triangles are given.
+
+        Raises:
+            FileNotFoundError, ValueError: see `read_navmesh`.
+        """
+        navigator = cls.__new__(cls)
+        navigator._set(body, *floors_of_navmesh(read_navmesh(path), body, triangles), cache_bytes)
+        return navigator
+
+    def _set(self, body: Body, levels: list[Floor], origin: np.ndarray, cache_bytes: int) -> None:
+        self.body, self.cell, self.levels, self.origin = body, body.cell_size, levels, origin
+        self.floors = [level.height for level in levels]
+        self._shape = levels[0].free.shape if levels else (1, 1)
+        self._cache_bytes = cache_bytes
+        self._fields: OrderedDict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._kept = 0
 
     # -- cells ---------------------------------------------------------------------------------------------
 
+    def _place(self, point: np.ndarray) -> tuple[float, float]:
+        """Row and column of a point, with fractions."""
+        return (float(point[2]) - self.origin[2]) / self.cell, (float(point[0]) - self.origin[0]) / self.cell
+
+    def _cell(self, point: np.ndarray) -> tuple[int, int]:
+        """Row and column of a point's cell, clipped to the grid (0, 0 for what is no number)."""
+        row, column = self._place(point)
+        if not (abs(row) < 1e9 and abs(column) < 1e9):
+            return 0, 0
+        rows, columns = self._shape
+        return min(max(int(row), 0), rows - 1), min(max(int(column), 0), columns - 1)
+
     def cells(self, points: np.ndarray) -> np.ndarray:
         """(..., 2) int64 rows and columns of (..., 3) points, clipped to the grid."""
-        points = np.asarray(points, float)
-        shape = self.levels[0].free.shape if self.levels else (1, 1)
-        rows = np.floor((points[..., 2] - self.origin[2]) / self.cell)
-        columns = np.floor((points[..., 0] - self.origin[0]) / self.cell)
-        return np.stack([np.clip(rows, 0, shape[0] - 1), np.clip(columns, 0, shape[1] - 1)], -1).astype(
-            np.int64
-        )
+        places = np.asarray(points, float)[..., [2, 0]] - self.origin[[2, 0]]
+        limits = np.array(self._shape) - 1
+        return np.clip(np.floor(np.nan_to_num(places / self.cell)), 0, limits).astype(np.int64)
 
     def center(self, floor: int, cells: np.ndarray) -> np.ndarray:
         """(..., 3) world positions of the centres of (..., 2) cells, on the floor's surface."""
         cells = np.asarray(cells)
         heights = self.levels[floor].heights[cells[..., 0], cells[..., 1]]
-        return np.stack([self.origin[0] + (cells[..., 1] + 0.5) * self.cell, heights,
-                         self.origin[2] + (cells[..., 0] + 0.5) * self.cell], -1).astype(float)
+        return np.stack(
+            [
+                self.origin[0] + (cells[..., 1] + 0.5) * self.cell,
+                heights,
+                self.origin[2] + (cells[..., 0] + 0.5) * self.cell,
+            ],
+            -1,
+        ).astype(float)
 
     # -- queries -------------------------------------------------------------------------------------------
 
     def floor_of(self, point: np.ndarray) -> int:
         """Index of the floor whose surface is within half a metre of `point`, or -1."""
-        row, column = self.cells(point)
-        gaps = [abs(float(level.heights[row, column]) - point[1]) for level in self.levels]
-        return int(np.argmin(gaps)) if gaps and min(gaps) < 0.5 else -1
+        cell, best, nearest = self._cell(point), -1, 0.5
+        for index, level in enumerate(self.levels):
+            gap = abs(float(level.heights[cell]) - float(point[1]))
+            if gap < nearest:
+                best, nearest = index, gap
+        return best
 
     def is_navigable(self, point: np.ndarray) -> bool:
         """Whether the body can stand at `point`."""
         floor = self.floor_of(point)
-        return floor >= 0 and bool(self.levels[floor].free[tuple(self.cells(point))])
+        return floor >= 0 and self.levels[floor].outline.contains(*self._place(point))
 
     def snap(self, point: np.ndarray, radius: float = 0.5) -> np.ndarray | None:
         """The nearest standable point within `radius` in the plane, at the floor's height, or None."""
         floor = self.floor_of(point)
-        if floor < 0 or not self.levels[floor].free.any():
+        if floor < 0:
             return None
-        level, cell = self.levels[floor], tuple(self.cells(point))
-        if level.free[cell]:
-            return np.array([point[0], float(level.heights[cell]), point[2]])
-        found = self.center(floor, level.nearest[:, cell[0], cell[1]])
-        return found if np.hypot(found[0] - point[0], found[2] - point[2]) <= radius else None
+        found = self._inside(self.levels[floor], np.asarray(point, float))
+        if found is None or hypot(found[0] - point[0], found[2] - point[2]) > radius:
+            return None
+        return found
+
+    def _inside(self, level: Floor, point: np.ndarray) -> np.ndarray | None:
+        """(3,) `point` or the nearest place in the floor's free area, on its surface; None: there is none."""
+        place = self._place(point)
+        if level.outline.contains(*place):
+            return np.array([point[0], float(level.heights[self._cell(point)]), point[2]])
+        near = level.outline.nearest(*place)
+        if near is None:
+            return None
+        x, z = self.origin[0] + near[1] * self.cell, self.origin[2] + near[0] * self.cell
+        return np.array([x, float(level.heights[self._cell(np.array([x, 0.0, z]))]), z])
 
     def island(self, point: np.ndarray) -> int:
         """Label of the connected piece under `point`, counted per floor from 1; 0 off the free cells."""
         floor = self.floor_of(point)
-        return int(self.levels[floor].islands[tuple(self.cells(point))]) if floor >= 0 else 0
+        if floor < 0 or not self.levels[floor].outline.contains(*self._place(point)):
+            return 0
+        level, cell = self.levels[floor], self._cell(point)
+        near = cell if level.free[cell] else tuple(level.nearest[:, cell[0], cell[1]])
+        return int(level.islands[near])
 
     def island_radius(self, point: np.ndarray) -> float:
         """Half the diagonal of the island's bounding rectangle, metres; 0 off the free cells."""
@@ -143,9 +162,11 @@ class GridNavigator:
         cells = np.argwhere(level.free)
         if not len(cells):
             raise ValueError(f"floor {floor} has no place where the body could stand")
-        point = self.center(floor, cells[rng.integers(len(cells))])
-        point[[0, 2]] += rng.uniform(-0.49, 0.49, 2) * self.cell
-        return point
+        while True:
+            point = self.center(floor, cells[rng.integers(len(cells))])
+            point[[0, 2]] += rng.uniform(-0.49, 0.49, 2) * self.cell
+            if level.outline.contains(*self._place(point)):
+                return point
 
     # -- moving --------------------------------------------------------------------------------------------
 
@@ -174,26 +195,43 @@ class GridNavigator:
         if floor < 0:
             return start
         level = self.levels[floor]
-        here = self._until_blocked(level, start, delta)
-        if self.body.allow_sliding:
-            rest = delta - (here - start) * (1, 0, 1)
-            for axis in ((1, 0, 0), (0, 0, 1)):  # walls of cells run along the axes
-                here = self._until_blocked(level, here, rest * axis)
-        here[1] = level.heights[tuple(self.cells(here))]
+        here = self._inside(level, start)
+        if here is None or hypot(here[0] - start[0], here[2] - start[2]) > OFF_MESH:
+            return start
+        rest = delta
+        for _ in range(3 if self.body.allow_sliding else 1):
+            gone, edge = self._until_blocked(level, here, rest)
+            here = here + gone
+            if edge < 0:
+                break
+            along = level.outline.along(edge)[[1, 0]] * (1, 1)  # x, z
+            rest = rest - gone
+            share = rest[0] * along[0] + rest[2] * along[1]
+            rest = np.array([along[0] * share, 0.0, along[1] * share])
+        here[1] = level.heights[self._cell(here)]
         return here
 
-    def _until_blocked(self, level: Floor, start: np.ndarray, delta: np.ndarray) -> np.ndarray:
-        length = float(np.hypot(delta[0], delta[2]))
-        if length == 0 or not level.free[tuple(self.cells(start))]:
-            return start
-        position = (start[[2, 0]] - self.origin[[2, 0]]) / self.cell
-        gone = fields.clear_until(level.free, *position, *(delta[[2, 0]] / self.cell))
-        return start + delta * (1.0 if gone >= 1 else max(gone - SKIN / length, 0.0))
+    def _until_blocked(self, level: Floor, start: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, int]:
+        """(3,) what of a move is possible, and the edge that ends it (-1: none)."""
+        length = hypot(delta[0], delta[2])
+        if length == 0:
+            return np.zeros(3), -1
+        row, column = self._place(start)
+        share, edge = level.outline.meets(row, column, delta[2] / self.cell, delta[0] / self.cell)
+        if edge >= 0:
+            share = max(share - SKIN / length, 0.0)
+        there = (row + share * delta[2] / self.cell, column + share * delta[0] / self.cell)
+        if not level.outline.contains(*there):  # through the very corner of two edges
+            return np.zeros(3), edge
+        return share * delta, edge
 
     # -- distances -----------------------------------------------------------------------------------------
 
     def field(self, floor: int, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances (cells) and anchors from (T, 3) targets over a floor; see `fields.any_angle`."""
+        """Distances (cells) and anchors from (T, 3) targets over a floor; see `fields.any_angle`.
+
+        Targets more than OFF_MESH from the free cells don't count.
+        """
         targets = np.ascontiguousarray(np.asarray(targets, float).reshape(-1, 3))
         key = (floor, targets.tobytes())
         if key in self._fields:
@@ -201,57 +239,60 @@ class GridNavigator:
             return self._fields[key]
         level = self.levels[floor]
         cells = self.cells(targets)
-        if len(cells):
-            cells = level.nearest[:, cells[:, 0], cells[:, 1]].T.astype(np.int64)
-        offsets = np.linalg.norm((self.center(floor, cells) - targets)[:, [0, 2]], axis=1) / self.cell
-        near = offsets * self.cell < 0.5
-        result = fields.any_angle(level.free, cells[near], np.where(offsets < 1, offsets, 0.0)[near], np.inf)
+        cells = level.nearest[:, cells[:, 0], cells[:, 1]].T.astype(np.int64)
+        offsets = np.linalg.norm((self.center(floor, cells) - targets)[:, [0, 2]], axis=1)
+        near = offsets < OFF_MESH
+        ahead = np.where(offsets < self.cell, offsets / self.cell, 0.0)[near]
+        result = fields.any_angle(level.free, cells[near], ahead, np.inf)
         self._fields[key] = result
-        if len(self._fields) > self._cache_size:
-            self._fields.popitem(last=False)
+        self._kept += result[0].nbytes + result[1].nbytes
+        while self._kept > self._cache_bytes and len(self._fields) > 1:
+            _, old = self._fields.popitem(last=False)
+            self._kept -= old[0].nbytes + old[1].nbytes
         return result
 
     def distance(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """(P,) geodesic metres from (P, 3) points to the nearest of (T, 3) targets on the same floor, or inf.
 
-        A point off the free cells counts from the nearest free cell within 0.25 m, as habitat-sim snaps.
+        A point off the free area counts from the nearest free cell within OFF_MESH.
         """
         points = np.asarray(points, float).reshape(-1, 3)
         targets = np.asarray(targets, float).reshape(-1, 3)
         result = np.full(len(points), np.inf)
-        target_floors = np.array([self.floor_of(t) for t in targets], int)
-        for i, point in enumerate(points):
-            floor = self.floor_of(point)
-            mine = targets[target_floors == floor] if floor >= 0 else targets[:0]
-            if not len(mine):
-                continue
-            cell = self._free_cell(floor, point)
-            if cell is None:
-                continue
-            distance, anchor = self.field(floor, mine)
-            source = int(anchor[cell])
-            if source < 0:
-                continue
-            corner = np.array(divmod(source, anchor.shape[1]))
-            place = self.center(floor, corner)
-            leg = float(np.hypot(place[0] - point[0], place[2] - point[2]))
-            if int(anchor[tuple(corner)]) == source:  # in sight of a source: measure to the target itself
-                gaps = np.hypot(mine[:, 0] - point[0], mine[:, 2] - point[2])
-                near = np.hypot(mine[:, 0] - place[0], mine[:, 2] - place[2]) <= self.cell
-                if near.any():
-                    result[i] = gaps[near].min()
-                    continue
-            result[i] = float(distance[tuple(corner)]) * self.cell + leg
+        mine, theirs = self._floors_of(points), self._floors_of(targets)
+        for floor in set(mine.tolist()) & set(theirs.tolist()) - {-1}:
+            level, chosen = self.levels[floor], mine == floor
+            ends = targets[theirs == floor]
+            distance, anchor = self.field(floor, ends)
+            corner = self.origin[[2, 0]]
+            result[chosen] = self.cell * fields.reached(
+                distance,
+                anchor,
+                level.nearest,
+                (points[chosen][:, [2, 0]] - corner) / self.cell,
+                (ends[:, [2, 0]] - corner) / self.cell,
+                OFF_MESH / self.cell,
+            )
         return result
+
+    def _floors_of(self, points: np.ndarray) -> np.ndarray:
+        """(P,) `floor_of` of (P, 3) points."""
+        if len(points) < 4 or not self.levels:
+            return np.array([self.floor_of(point) for point in points], int)
+        cells = self.cells(points)
+        surfaces = np.stack([level.heights[cells[:, 0], cells[:, 1]] for level in self.levels])
+        gaps = np.abs(surfaces.astype(float) - points[:, 1])
+        gaps = np.where(np.isfinite(gaps), gaps, np.inf)
+        return np.where(gaps.min(0) < 0.5, gaps.argmin(0), -1)
 
     def path(self, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """(N, 3) corners of the shortest path from `start` to the nearest of (T, 3) targets, or N = 0."""
         start = np.asarray(start, float)
         targets = np.asarray(targets, float).reshape(-1, 3)
         floor = self.floor_of(start)
-        cell = self._free_cell(floor, start) if floor >= 0 else None
-        mine = np.array([t for t in targets if self.floor_of(t) == floor]).reshape(-1, 3)
-        if cell is None or not len(mine):
+        mine = targets[self._floors_of(targets) == floor] if floor >= 0 else targets[:0]
+        cell = self._free_cell(floor, start) if len(mine) else None
+        if cell is None:
             return np.zeros((0, 3))
         _, anchor = self.field(floor, mine)
         corners = fields.trace(anchor, *cell)
@@ -262,43 +303,10 @@ class GridNavigator:
         return np.vstack([start, points[1:-1], end])
 
     def _free_cell(self, floor: int, point: np.ndarray) -> tuple[int, int] | None:
-        level, cell = self.levels[floor], self.cells(point)
-        if level.free[tuple(cell)]:
-            return int(cell[0]), int(cell[1])
-        near = level.nearest[:, cell[0], cell[1]]
-        if not level.free[tuple(near)] or np.hypot(*(near - cell)) * self.cell > 0.25:
-            return None
-        return int(near[0]), int(near[1])
-
-
-def _whole(ratio: float) -> int:
-    """`ratio` rounded down, but not below a whole number that it misses by rounding errors."""
-    return int(ratio + 1e-6)
-
-
-def _covered(solid: np.ndarray) -> np.ndarray:
-    """(rows, columns, layers) bool: voxels that have something solid above them."""
-    above = np.logical_or.accumulate(solid[..., ::-1], axis=2)[..., ::-1]
-    return np.concatenate([above[..., 1:], np.zeros_like(above[..., :1])], 2)
-
-
-def _floor_heights(stand: np.ndarray, tops: np.ndarray, covered: np.ndarray, cell: float) -> list[float]:
-    """Heights of the floors: the largest standable levels, at least FLOOR_GAP apart, lowest first.
-
-    A level with less than a third of it under something solid is a roof, unless no level is covered.
-    """
-    heights, indoors = tops[stand], covered[stand]
-    chosen: list[tuple[float, bool]] = []
-    while len(heights):
-        low = heights.min()
-        counts = np.bincount(((heights - low) / 0.05).astype(int))
-        peak = low + (counts.argmax() + 0.5) * 0.05
-        near = np.abs(heights - peak) <= FLOOR_SPAN
-        if near.sum() * cell**2 < MIN_FLOOR_AREA:
-            break
-        height = float(np.median(heights[near]))
-        if all(abs(height - other) >= FLOOR_GAP for other, _ in chosen):
-            chosen.append((height, bool(indoors[near].mean() > 1 / 3)))
-        heights, indoors = heights[~near], indoors[~near]
-    rooms = [height for height, inside in chosen if inside]
-    return sorted(rooms or [height for height, _ in chosen])
+        level, cell = self.levels[floor], self._cell(point)
+        if level.free[cell]:
+            return cell
+        row, column = (int(v) for v in level.nearest[:, cell[0], cell[1]])
+        place = self._place(point)
+        gap = hypot(row + 0.5 - place[0], column + 0.5 - place[1]) * self.cell
+        return (row, column) if level.free[row, column] and gap <= OFF_MESH else None

@@ -15,8 +15,8 @@ from skimage.morphology import skeletonize
 from hm3dm3_env.sim.voxels import clip
 
 _SLACK = 5e-3
-"""Metres by which a passage may seem to fall short of the body's width (ours; measured widths are up to 2 mm too
-small, see `_SIDES`, and the position of a cell's centre costs as much again)."""
+"""Metres by which a passage may seem to fall short of the body's width (ours; measured widths are up to 2 mm
+too small, see `_SIDES`, and the position of a cell's centre costs as much again)."""
 _EIGHT = np.ones((3, 3), bool)
 
 
@@ -43,7 +43,7 @@ def open_passages(
     roomy = walkable & (ndimage.distance_transform_edt(walkable) > radius / cell - 1.5)
     middle = skeletonize(roomy | free)
     ends = ndimage.label(free)[0] if joining else None
-    links = _between((middle | _corners(free)) & ~free, free, ends)
+    links = between((middle | _corners(free)) & ~free, free, ends)
     if not links.any():
         return free
     wanted = ndimage.binary_dilation(links, _EIGHT, iterations=2) & roomy & ~free
@@ -53,7 +53,7 @@ def open_passages(
     # then always has a row of cells that are neighbours by their sides.
     fits = np.zeros_like(free)
     fits[tuple(cells.T)] = (near >= radius - cell * 0.71) & (width >= 2 * radius - _SLACK)
-    return free | _between(fits, free, ends)
+    return free | between(fits, free, ends)
 
 
 def _corners(free: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ def _corners(free: np.ndarray) -> np.ndarray:
     return out
 
 
-def _between(parts: np.ndarray, free: np.ndarray, ends: np.ndarray | None) -> np.ndarray:
+def between(parts: np.ndarray, free: np.ndarray, ends: np.ndarray | None) -> np.ndarray:
     """Those connected pieces of `parts` that touch `free` in more than one place, or more than one of the
     labels `ends` if they are given."""
     labels, count = ndimage.label(parts, _EIGHT)

@@ -17,15 +17,16 @@ MIN_ISLAND_AREA = 1.0
 
 @numba.njit(cache=True, nogil=True)
 def standable(solid: np.ndarray, top: np.ndarray, clearance: int) -> np.ndarray:
-    """(rows, columns, layers) bool: voxels with a walkable top and `clearance` empty layers above."""
+    """(rows, columns, layers) bool: voxels with a walkable top and more than `clearance` empty layers above
+    (one layer more than the body needs: so does Recast)."""
     rows, columns, layers = solid.shape
     out = np.zeros_like(solid)
     for r in range(rows):
         for c in range(columns):
-            empty = clearance  # above the grid there is air
+            empty = clearance + 1  # above the grid there is air
             for y in range(layers - 1, -1, -1):
                 if solid[r, c, y]:
-                    out[r, c, y] = empty >= clearance and top[r, c, y] > -np.inf
+                    out[r, c, y] = empty > clearance and top[r, c, y] > -np.inf
                     empty = 0
                 else:
                     empty += 1

@@ -1,0 +1,218 @@
+"""The floors of a scene: where the body's centre may be on each, from the mesh or from a .navmesh file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from scipy import ndimage
+
+from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
+from hm3dm3_env.sim.contours import border
+from hm3dm3_env.sim.navmesh import NavMesh
+from hm3dm3_env.sim.outline import Outline
+from hm3dm3_env.sim.passages import between, open_passages
+from hm3dm3_env.sim.voxels import Voxels, voxelise
+from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
+
+_MARGIN = 2
+"""Empty cells around a navmesh."""
+
+
+@dataclass
+class Floor:
+    """One floor: its `height` (metres), the `outline` of the area where the body's centre may be, the cells
+    that are `free` because their middle is in it, the `heights` of the surface (metres), `islands`: labels of
+    connected pieces (0: not free), and `nearest`: (2, rows, columns) the closest free cell."""
+
+    height: float
+    outline: Outline
+    free: np.ndarray
+    heights: np.ndarray
+    islands: np.ndarray
+    nearest: np.ndarray
+
+    @classmethod
+    def of(cls, height: float, outline: Outline, heights: np.ndarray) -> Floor:
+        """The floor with this outline and (rows, columns) heights."""
+        free = outline.free
+        nearest = (
+            ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
+            if free.any()
+            else np.zeros((2, *free.shape), np.int32)
+        )
+        return cls(height, outline, free, heights.astype(np.float32), ndimage.label(free)[0], nearest)
+
+
+def floors_of_mesh(triangles: np.ndarray, body: Body) -> tuple[list[Floor], np.ndarray]:
+    """The floors in (T, 3, 3) triangles (y up), lowest first, and the (3,) low corner of their grids."""
+    climb = _whole(body.max_climb / body.cell_height)
+    voxels = voxelise(triangles, body.cell_size, body.cell_height, body.max_slope_deg, climb)
+    clearance = ceil(body.height / body.cell_height)
+    stand = standable(voxels.solid, voxels.top, clearance)
+    stand = without_ledges(stand, voxels.solid, clearance, climb)
+    heights = _floor_heights(stand, voxels.top, _covered(voxels.solid), body.cell_size)
+    return [_floor(triangles, stand, voxels, body, climb, height) for height in heights], voxels.origin
+
+
+def _floor(
+    triangles: np.ndarray, stand: np.ndarray, voxels: Voxels, body: Body, climb: int, height: float
+) -> Floor:
+    cell = body.cell_size
+    gap = np.where(stand, np.abs(voxels.top - height), np.inf)
+    best = gap.argmin(2)[..., None]
+    walkable = np.take_along_axis(gap, best, 2)[..., 0] <= FLOOR_SPAN
+    heights = np.where(walkable, np.take_along_axis(voxels.top, best, 2)[..., 0], np.float32(height))
+    free = erode(walkable, best[..., 0], climb, ceil(body.radius / cell))
+    opened = free
+    if body.narrow_passages != "none":
+        band = (height + body.max_climb, height + body.height)
+        joining = body.narrow_passages == "joining"
+        opened = open_passages(free, walkable, triangles, voxels.origin, cell, band, body.radius, joining)
+    kept, _ = islands(opened, MIN_ISLAND_AREA / cell**2)
+    outline = Outline(border(free & kept, cell), free.shape)
+    extra = kept & ~free
+    extra |= (
+        free & kept & ndimage.binary_dilation(extra, iterations=2)
+    )  # edges cut corners: passages reach behind
+    extra |= _torn(outline.free | extra, free & kept)
+    return Floor.of(height, outline.with_cells(extra) if extra.any() else outline, heights)
+
+
+def _torn(inside: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Free cells that edges leave out, where they join pieces that are not connected without them."""
+    labels, count = ndimage.label(inside)
+    if count <= ndimage.label(free)[1]:
+        return np.zeros_like(free)
+    return between(free & ~inside, inside, labels)
+
+
+def floors_of_navmesh(
+    navmesh: NavMesh, body: Body, triangles: np.ndarray | None = None
+) -> tuple[list[Floor], np.ndarray]:
+    """The floors in a navmesh, lowest first, and the (3,) low corner of their grids.
+
+    The radius of the body that the navmesh was made for is off already. Roofs are left out where the scene's
+    (T, 3, 3) triangles are given.
+    """
+    cell = body.cell_size
+    surface = navmesh.triangles
+    if not len(surface):
+        return [], np.zeros(3)
+    low, high = surface.reshape(-1, 3).min(0), surface.reshape(-1, 3).max(0)
+    origin = low - (_MARGIN * cell, 0.0, _MARGIN * cell)
+    shape = (
+        int(np.ceil((high[2] - low[2]) / cell)) + 2 * _MARGIN,
+        int(np.ceil((high[0] - low[0]) / cell)) + 2 * _MARGIN,
+    )
+    levels = surface[..., 1].mean(1)
+    sides = surface[:, 1:, [0, 2]] - surface[:, :1, [0, 2]]
+    areas = np.abs(sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
+    heights = _heights_of(levels, areas)
+    if triangles is not None:
+        rooms = [h for h in heights if _indoors(surface[np.abs(levels - h) <= FLOOR_SPAN], triangles) > 1 / 3]
+        heights = rooms or heights
+    flat = (surface[..., [2, 0]] - origin[[2, 0]]) / cell
+    sizes = np.bincount(navmesh.polygon_of, areas)
+    found = []
+    for height in heights:
+        means = np.bincount(navmesh.polygon_of, areas * levels) / np.maximum(sizes, 1e-12)
+        mine = np.abs(means - height) <= FLOOR_SPAN
+        ground, island = np.full(shape, height, np.float32), np.zeros(shape, np.int64)
+        for i in np.flatnonzero(mine[navmesh.polygon_of]):
+            _paint(flat[i], surface[i, :, 1], int(navmesh.islands[navmesh.polygon_of[i]]), ground, island)
+        outline = Outline((_rim(navmesh, mine) - np.tile(origin[[2, 0]], 2)) / cell, shape)
+        links = np.zeros(shape, bool)  # polygons may be joined by less than a cell
+        for label in np.unique(island[island > 0]):
+            links |= _torn(outline.free & (island == label), island == label)
+        found.append(Floor.of(height, outline.with_cells(links) if links.any() else outline, ground))
+    return found, origin
+
+
+def _rim(navmesh: NavMesh, mine: np.ndarray) -> np.ndarray:
+    """(E, 4) z, x, z, x of the sides at which the polygons of a floor end."""
+    edges = []
+    for i in np.flatnonzero(mine):
+        polygon = navmesh.polygons[i][:, [2, 0]]
+        ends = np.array([other < 0 or not mine[other] for other in navmesh.neighbours[i]], bool)
+        edges.append(np.hstack([polygon, np.roll(polygon, -1, 0)])[ends])
+    return np.concatenate([*edges, np.zeros((0, 4))])
+
+
+def _paint(
+    corners: np.ndarray, levels: np.ndarray, label: int, heights: np.ndarray, island: np.ndarray
+) -> None:
+    """Write a triangle's height to the cells whose middle it covers, and its island to those that it may
+    touch; its corners (3, 2) are in cells."""
+    low = np.maximum(np.floor(corners.min(0)).astype(int), 0)
+    high = np.minimum(np.ceil(corners.max(0)).astype(int) + 1, heights.shape)
+    rows, columns = np.mgrid[low[0] : high[0], low[1] : high[1]]
+    a, b, c = corners
+    double = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    if abs(double) < 1e-12:
+        return
+    r, q = rows + 0.5, columns + 0.5
+    v = ((r - a[0]) * (c[1] - a[1]) - (q - a[1]) * (c[0] - a[0])) / double
+    w = ((b[0] - a[0]) * (q - a[1]) - (b[1] - a[1]) * (r - a[0])) / double
+    inside = (v >= -0.01) & (w >= -0.01) & (v + w <= 1.01)
+    surface = levels[0] + v * (levels[1] - levels[0]) + w * (levels[2] - levels[0])
+    heights[rows[inside], columns[inside]] = surface[inside]
+    reach = 0.71 * np.array([np.hypot(*(c - a)), np.hypot(*(b - a)), np.hypot(*(c - b))]) / abs(double)
+    near = (v >= -reach[0]) & (w >= -reach[1]) & (v + w <= 1 + reach[2])
+    near &= inside | (island[rows, columns] == 0)
+    island[rows[near], columns[near]] = label
+
+
+def _indoors(surface: np.ndarray, triangles: np.ndarray, samples: int = 64) -> float:
+    """The share of places on (N, 3, 3) triangles of a navmesh that have something of a scene above them."""
+    spots = surface[np.linspace(0, len(surface) - 1, samples).astype(int)].mean(1)
+    flat = triangles[..., [0, 2]].astype(float)
+    low, high = flat.min(1), flat.max(1)
+    found = 0
+    for x, y, z in spots:
+        near = ((low <= (x, z)) & (high >= (x, z))).all(1) & (triangles[..., 1].min(1) > y + 0.5)
+        a, b, c = (flat[near, k] - (x, z) for k in range(3))
+        turns = [p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0] for p, q in ((a, b), (b, c), (c, a))]
+        found += bool((np.all([t >= 0 for t in turns], 0) | np.all([t <= 0 for t in turns], 0)).any())
+    return found / samples
+
+
+def _whole(ratio: float) -> int:
+    """`ratio` rounded down, but not below a whole number that it misses by rounding errors."""
+    return int(ratio + 1e-6)
+
+
+def _covered(solid: np.ndarray) -> np.ndarray:
+    """(rows, columns, layers) bool: voxels that have something solid above them."""
+    above = np.logical_or.accumulate(solid[..., ::-1], axis=2)[..., ::-1]
+    return np.concatenate([above[..., 1:], np.zeros_like(above[..., :1])], 2)
+
+
+def _floor_heights(stand: np.ndarray, tops: np.ndarray, covered: np.ndarray, cell: float) -> list[float]:
+    """Heights of the floors, lowest first; see `_heights_of`.
+
+    A level with less than a third of it under something solid is a roof, unless no level is covered.
+    """
+    heights, indoors = tops[stand].astype(float), covered[stand]
+    chosen = _heights_of(heights, np.full(len(heights), cell**2))
+    rooms = [level for level in chosen if indoors[np.abs(heights - level) <= FLOOR_SPAN].mean() > 1 / 3]
+    return rooms or chosen
+
+
+def _heights_of(levels: np.ndarray, areas: np.ndarray) -> list[float]:
+    """Heights of the largest levels of (N,) surfaces and areas, FLOOR_GAP or more apart, lowest first."""
+    chosen: list[float] = []
+    while len(levels):
+        low = levels.min()
+        sizes = np.bincount(((levels - low) / 0.05).astype(int), areas)
+        near = np.abs(levels - (low + (sizes.argmax() + 0.5) * 0.05)) <= FLOOR_SPAN
+        if areas[near].sum() < MIN_FLOOR_AREA:
+            break
+        order = np.argsort(levels[near], kind="stable")
+        total = np.cumsum(areas[near][order])
+        height = float(levels[near][order][np.searchsorted(total, total[-1] / 2)])
+        if all(abs(height - other) >= FLOOR_GAP for other in chosen):
+            chosen.append(height)
+        levels, areas = levels[~near], areas[~near]
+    return sorted(chosen)
