@@ -123,10 +123,28 @@ class SharedMap:
 
 
 @numba.njit(cache=True, nogil=True)
+def _azimuth(x, z):
+    """atan2(x, z) to 1.2e-5 rad, by the best odd polynomial of degree 9: the library's costs half of a fold."""
+    ax, az = abs(x), abs(z)
+    if ax == 0 and az == 0:
+        return 0.0
+    q = min(ax, az) / max(ax, az)
+    s = q * q
+    angle = q * (0.99986633 + s * (-0.33030478 + s * (0.18015921 + s * (-0.08515618 + s * 0.02084502))))
+    if ax > az:
+        angle = np.pi / 2 - angle
+    if z < 0:
+        angle = np.pi - angle
+    return angle if x >= 0 else -angle
+
+
+@numba.njit(cache=True, nogil=True)
 def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, origin, cell, box):
     height, width = depth.shape
     count = cells.shape[0]
-    bins = 360
+    pixel = 1 / focal
+    bins, bins_a_radian = 360, 360 / (2 * np.pi)
+    scale, origin_x, origin_z = 1 / cell, (eye[0] - origin[0]) / cell, (eye[2] - origin[1]) / cell
     near, far = np.full(bins, np.inf), np.zeros(bins)
     r0, r1, c0, c1 = box[0], box[1], box[2], box[3]
     for v in range(step_r // 2, height, step_r):
@@ -134,18 +152,18 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
             d = depth[v, u]
             if d <= 0:
                 continue
-            x, y = (u + 0.5 - width / 2) / focal * d, (height / 2 - v - 0.5) / focal * d
+            x, y = (u + 0.5 - width / 2) * pixel * d, (height / 2 - v - 0.5) * pixel * d
             px = rotation[0, 0] * x + rotation[0, 1] * y - rotation[0, 2] * d
             py = rotation[1, 0] * x + rotation[1, 1] * y - rotation[1, 2] * d + eye[1] - floor
             pz = rotation[2, 0] * x + rotation[2, 1] * y - rotation[2, 2] * d
             reach = np.sqrt(px * px + pz * pz)
-            b = int((np.arctan2(px, pz) + np.pi) / (2 * np.pi) * bins) % bins
+            b = int((_azimuth(px, pz) + np.pi) * bins_a_radian) % bins
             if py > high:  # overhead: the ray was below `high` only at first
                 top = eye[1] - floor
                 if py > top:
                     far[b] = max(far[b], reach * (high - top) / (py - top))
                 continue
-            row, column = int((eye[2] + pz - origin[1]) / cell), int((eye[0] + px - origin[0]) / cell)
+            row, column = int(origin_z + pz * scale), int(origin_x + px * scale)
             if row < 0 or column < 0 or row >= count or column >= count:
                 continue
             r0, r1, c0, c1 = min(r0, row), max(r1, row + 1), min(c0, column), max(c1, column + 1)
@@ -163,10 +181,7 @@ def _fold(depth, step_r, step_c, focal, rotation, eye, floor, low, high, cells, 
             dx, dz = np.sin(angle), np.cos(angle)
             reach = 0.0
             while reach < limit:
-                row, column = (
-                    int((eye[2] + dz * reach - origin[1]) / cell),
-                    int((eye[0] + dx * reach - origin[0]) / cell),
-                )
+                row, column = int(origin_z + dz * reach * scale), int(origin_x + dx * reach * scale)
                 if 0 <= row < count and 0 <= column < count and cells[row, column] == 0:
                     cells[row, column] = 1
                     r0, r1, c0, c1 = min(r0, row), max(r1, row + 1), min(c0, column), max(c1, column + 1)

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 MAX_LEVELS = 12
+_LAST, _SQRT2 = MAX_LEVELS - 1, np.float32(np.sqrt(2.0))
 
 
 @dataclass
@@ -56,14 +57,14 @@ class Textures:
 
 def texel_density(triangles: np.ndarray, uv: np.ndarray, material: np.ndarray, image_of: np.ndarray,
                   textures: Textures) -> np.ndarray:
-    """(T,) float32: log2 of texels a metre on each triangle, from its areas in texels and in metres."""
+    """(T,) float32: texels a metre on each triangle, from its areas in texels and in square metres."""
     edges = triangles[:, 1:] - triangles[:, :1]
     world = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     flat = uv[:, 1:] - uv[:, :1]
     image = np.maximum(image_of[material], 0)
     texels = textures.width[image, 0] * textures.height[image, 0]
     area = np.abs(flat[:, 0, 0] * flat[:, 1, 1] - flat[:, 0, 1] * flat[:, 1, 0]) * texels
-    return (0.5 * np.log2(np.maximum(area, 1e-12) / np.maximum(world, 1e-12))).astype(np.float32)
+    return np.sqrt(np.maximum(area, 1e-12) / np.maximum(world, 1e-12)).astype(np.float32)
 
 
 def light(triangles: np.ndarray, lit: bool) -> np.ndarray:
@@ -107,8 +108,11 @@ def shade(hit, u, v, depth, pixel_size, uv, material, base, image_of, bright, de
           pixels, offset, width, height, sky, out) -> None:
     """Fill `out` (N, 3) uint8: base colour x texture x light for each hit triangle, `sky` where none is.
 
-    `pixel_size` is the width of a pixel at 1 m in metres; the mip level is log2(texels a pixel covers).
+    `pixel_size` is the width of a pixel at 1 m in metres; the mip level is the nearest to log2(texels a pixel
+    covers).
     """
+    one, half, full = np.float32(1), np.float32(0.5), np.float32(255)  # doubles would cost twice as much
+    pixel_size = np.float32(pixel_size)
     for i in range(hit.shape[0]):
         t = hit[i]
         if t < 0:
@@ -122,17 +126,22 @@ def shade(hit, u, v, depth, pixel_size, uv, material, base, image_of, bright, de
                 out[i, c] = np.uint8(min(255.0, base[m, c] * shine * 255.0))
             continue
         a, b = u[i], v[i]
-        s = uv[t, 0, 0] * (1 - a - b) + uv[t, 1, 0] * a + uv[t, 2, 0] * b
-        w = uv[t, 0, 1] * (1 - a - b) + uv[t, 1, 1] * a + uv[t, 2, 1] * b
-        level = int(density[t] + np.log2(max(depth[i] * pixel_size, 1e-6)) + 0.5)
-        level = min(max(level, 0), 11)
+        rest = one - a - b
+        s = uv[t, 0, 0] * rest + uv[t, 1, 0] * a + uv[t, 2, 0] * b
+        w = uv[t, 0, 1] * rest + uv[t, 1, 1] * a + uv[t, 2, 1] * b
+        covered, level = density[t] * depth[i] * pixel_size, 0  # texels that the pixel covers, along one axis
+        while covered > _SQRT2 and level < _LAST:
+            covered *= half
+            level += 1
         wide, high, start = width[image, level], height[image, level], offset[image, level]
-        x, y = (s - np.floor(s)) * wide - 0.5, (w - np.floor(w)) * high - 0.5
-        x0, y0 = int(np.floor(x)), int(np.floor(y))
-        fx, fy = x - x0, y - y0
-        xa, xb = x0 % wide, (x0 + 1) % wide
-        ya, yb = y0 % high, (y0 + 1) % high
+        x, y = (s - np.floor(s)) * np.float32(wide) - half, (w - np.floor(w)) * np.float32(high) - half
+        left, upper = np.floor(x), np.floor(y)
+        x0, y0 = int(left), int(upper)  # -1 .. size - 1: textures repeat
+        fx, fy = x - left, y - upper
+        xa, xb = (x0 if x0 >= 0 else wide - 1), (x0 + 1 if x0 + 1 < wide else 0)
+        ya, yb = (y0 if y0 >= 0 else high - 1), (y0 + 1 if y0 + 1 < high else 0)
+        ya, yb = start + ya * wide, start + yb * wide
         for c in range(3):
-            top = pixels[start + ya * wide + xa, c] * (1 - fx) + pixels[start + ya * wide + xb, c] * fx
-            low = pixels[start + yb * wide + xa, c] * (1 - fx) + pixels[start + yb * wide + xb, c] * fx
-            out[i, c] = np.uint8(min(255.0, (top * (1 - fy) + low * fy) * base[m, c] * shine))
+            top = np.float32(pixels[ya + xa, c]) * (one - fx) + np.float32(pixels[ya + xb, c]) * fx
+            low = np.float32(pixels[yb + xa, c]) * (one - fx) + np.float32(pixels[yb + xb, c]) * fx
+            out[i, c] = np.uint8(min(full, (top * (one - fy) + low * fy) * base[m, c] * shine))
