@@ -165,6 +165,40 @@ def test_colours_at_the_vertices(tmp_path: Path, stored: str) -> None:
     assert semantics(scene).image_of.tolist() == [-1, -1]
 
 
+def both(pixels: np.ndarray, corners: tuple[int, int, int]) -> Glb:
+    """Ids' colours in a texture and at the vertices."""
+    part = quad()
+    part.colors = srgb_to_linear(np.array([corners] * 4) / 255).astype(np.float32)
+    return painted(pixels, part)
+
+
+@pytest.mark.parametrize(("pixels", "corners", "textured"), [
+    (halves(RED, BLUE), RED, True),  # the vertices know one thing only
+    (halves(RED, BLUE), STRANGE, True),
+    (halves(BLUE, BLUE), RED, True),  # both know: the texture is finer
+    (halves(STRANGE, STRANGE), RED, False),  # a texture that is only a look
+    (halves(RED, STRANGE), RED, True)])
+def test_colours_in_textures_and_at_the_vertices(tmp_path: Path, pixels: np.ndarray, corners: tuple,
+                                                 textured: bool) -> None:
+    text = HEADER + '7,C80A14,"door",0\n9,0A1EDC,"wall",0\n'
+    scene = load_scene(write(tmp_path / "00001-abc", painted(pixels, quad()), both(pixels, corners), text))
+    assert (semantics(scene).uv is not None) == textured
+    if not textured:
+        assert semantics(scene).labels.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(("last", "kind"), [(65_535, np.uint16), (65_536, np.int32)])
+def test_id_maps_are_small_where_ids_are(tmp_path: Path, last: int, kind: type) -> None:
+    text = HEADER + f'{last},C80A14,"door",0\n9,0A1EDC,"wall",0\n'
+    folder = write(tmp_path / "00001-abc", painted(halves(RED, BLUE), quad()),
+                   painted(halves(RED, BLUE), quad()), text)
+    sim = EmbeddedSimulator()
+    sim.load(folder)
+    assert semantics(sim.scene).ids.dtype == kind and semantics(sim.scene).labels.dtype == np.int32
+    ids = sim.cast(*rays([(0.1, 0.1), (1.9, 1.9)]))[1]
+    assert ids.tolist() == [last, 9] and ids.dtype == np.int32
+
+
 def recoloured(text: str) -> str:
     return re.sub(r",([0-9A-F]{6}),", lambda m: f",{int(m[1], 16) ^ 0x030507:06X},", text)
 

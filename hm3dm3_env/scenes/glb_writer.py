@@ -28,7 +28,8 @@ def write_glb(path: Path | str, glb: Glb) -> None:
 def glb_bytes(glb: Glb) -> bytes:
     """The .glb file of `glb` as bytes."""
     writer = _Writer()
-    plain = [p.uv is None and p.material >= 0 and glb.materials[p.material].image >= 0 for p in glb.primitives]
+    pictured = [p.material >= 0 and glb.materials[p.material].image >= 0 for p in glb.primitives]
+    plain = [picture and p.uv is None for picture, p in zip(pictured, glb.primitives)]
     if any(plain):  # the same zeros serve all of them
         most = max(len(p.vertices) for p, bare in zip(glb.primitives, plain) if bare)
         writer.zeros = writer.view(bytes(8 * most))
@@ -96,7 +97,8 @@ class _Writer:
 
     def origin(self, count: int) -> int:
         """Texture coordinates that are all 0."""
-        self.accessors.append({"bufferView": self.zeros, "componentType": 5126, "count": count, "type": "VEC2"})
+        spec = {"bufferView": self.zeros, "componentType": 5126, "count": count, "type": "VEC2"}
+        self.accessors.append(spec)
         return len(self.accessors) - 1
 
     def primitive(self, item: Primitive, plain: bool) -> dict[str, Any]:

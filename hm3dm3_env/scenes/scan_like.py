@@ -54,7 +54,8 @@ def write_scan(
         triangles: about how many (within a few percent; a home needs some 20,000).
         textures: atlases of the render mesh, and of the semantic mesh if `semantic` is "texture".
         size: side of an atlas, texels.
-        semantic: "texture", "vertex" (colours at the vertices), or "none" (a scene without annotations).
+        semantic: "texture" (and colours at the vertices that know nothing of paint), "vertex" (only those),
+            or "none" (a scene without annotations).
         floors: 1 or 2, joined by stairs.
         basis: name the render mesh `.basis.glb` and mark its textures as Basis; needs `encode`.
         scene_id: the first part of the folder's name.
@@ -191,9 +192,10 @@ def _shuffled(part: Primitive, owner: np.ndarray, colours: np.ndarray, semantic:
     faces = part.faces[rng.permutation(len(part.faces))]
     turn = (np.arange(3) + rng.integers(0, 3, len(faces))[:, None]) % 3
     faces = np.take_along_axis(faces, turn, 1)
-    if semantic == "texture":
-        return Primitive(part.vertices, faces, part.uv, None, part.material)
-    return Primitive(part.vertices, faces, None, srgb_to_linear(colours / 255.0).astype(np.float32)[owner])
+    corners = srgb_to_linear(colours / 255.0).astype(np.float32)[owner]
+    if semantic == "texture":  # habitat-sim wants colours at the vertices even so; paint is not in them
+        return Primitive(part.vertices, faces, part.uv, corners, part.material)
+    return Primitive(part.vertices, faces, None, corners)
 
 
 def _text(things: list[Thing], colours: np.ndarray) -> bytes:

@@ -16,6 +16,7 @@ from hm3dm3_env.geometry import z_up_to_y_up
 from hm3dm3_env.scenes.glb import Glb, Primitive, read_glb
 from hm3dm3_env.scenes.gltf import GlbError
 from hm3dm3_env.scenes.layout import linear_to_srgb
+from hm3dm3_env.scenes.semantic_kernels import face_codes, texel_ids
 from hm3dm3_env.scenes.semantic_text import SceneError
 from hm3dm3_env.scenes.triangle_match import match_triangles
 
@@ -24,6 +25,9 @@ _INNER = np.array([[1 / 3, 1 / 3, 1 / 3], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2
 OTHER_SCENE, DOUBTFUL = 0.1, 0.5
 """Where less than this share of the text's colours is on the mesh and less than this share of the mesh has
 colours of the text, the two are of different scenes, or are doubtful (ours)."""
+TEXTURE_SHARE = 0.5
+"""Ids are read from the texture where it has known colours on at least this share of as many triangles as the
+vertex colours have (ours): holes and unlisted paint may cost a texture some."""
 
 
 @dataclass
@@ -37,7 +41,8 @@ class Semantics:
             render mesh's, in the render mesh's order.
         uv: (T, 3, 2) float32 coordinates in the id maps (v down, repeated outside 0..1), or None.
         image_of: (T,) int32 the triangle's id map, -1: use `labels`.
-        ids: (P,) int32 all id maps one after the other, row by row from the top.
+        ids: (P,) all id maps one after the other, row by row from the top: uint16 where the largest id fits,
+            since they are most of what a scan needs in memory, else int32.
         offset, width, height: (I,) int64 start in `ids` and size of each id map, texels.
     """
 
@@ -111,7 +116,8 @@ class _Painted:
     def __init__(self, path: Path, glb: Glb, rows: dict[int, tuple[int, str, int]]) -> None:
         self.path, self.glb = path, glb
         # A table over all 2^24 colours: one look-up a texel, whatever the number of ids.
-        self.table = np.zeros(1 << 24, np.int32)
+        fits = max(rows, default=0) <= np.iinfo(np.uint16).max
+        self.table = np.zeros(1 << 24, np.uint16 if fits else np.int32)
         for identity, (code, _, _) in reversed(rows.items()):  # of two ids with one colour, the first stays
             self.table[code] = identity
         counts = [len(p.faces) for p in glb.primitives]
@@ -122,6 +128,7 @@ class _Painted:
         self.image_of = np.full(ends[-1], -1, np.int32)
         self.uv: np.ndarray | None = None
         self.maps: list[np.ndarray] = []
+        self.sizes: list[tuple[int, ...]] = []
         self._vertex_colours()
         self._textures()
         bad, number = np.unique(self.codes[self.labels == 0], return_counts=True)
@@ -138,6 +145,8 @@ class _Painted:
                 best = matches
                 for (_, part), c, i in zip(pairs, codes, ids):
                     self.codes[part], self.labels[part] = majority(c, i)
+        seen = np.concatenate([self.codes[part] for _, part in pairs]) if pairs else self.codes[:0]
+        self.uniform = not bool((seen != seen[:1]).any())
 
     def _textures(self) -> None:
         users: dict[int, list[int]] = {}
@@ -146,26 +155,36 @@ class _Painted:
             if image >= 0 and p.uv is not None and len(p.faces):
                 users.setdefault(image, []).append(k)
         for image, mine in users.items():
-            codes = _codes(self._pixels(image))
-            ids = self.table[codes]
-            height, width = codes.shape
+            pixels = self._pixels(image)
             used = False
             for k in mine:
                 p, part = self.glb.primitives[k], self.parts[k]
                 assert p.uv is not None
-                uv = p.uv[p.faces]
-                inner = np.einsum("sc,fck->fsk", _INNER, uv.astype(np.float64)) % 1.0
-                rows = np.minimum((inner[..., 1] * height).astype(np.int64), height - 1)
-                columns = np.minimum((inner[..., 0] * width).astype(np.int64), width - 1)
-                code, label = majority(codes[rows, columns], ids[rows, columns])
-                if p.colors is not None and np.count_nonzero(label) < np.count_nonzero(self.labels[part]):
-                    continue  # it has both, and the ids are in the vertex colours
+                uv, code = p.uv[p.faces], np.empty(len(p.faces), np.int64)
+                face_codes(uv, pixels, _INNER, code)
+                label = self.table[code]
+                if p.colors is not None and not self._preferred(code, label, part):
+                    continue
                 if self.uv is None:
                     self.uv = np.zeros((len(self.labels), 3, 2), np.float32)
                 self.codes[part], self.labels[part] = code, label
                 self.uv[part], self.image_of[part], used = uv, len(self.maps), True
             if used:
+                ids = np.empty(pixels.shape[0] * pixels.shape[1], self.table.dtype)
+                texel_ids(pixels, self.table, ids)
                 self.maps.append(ids)
+                self.sizes.append(pixels.shape[:2])
+
+    def _preferred(self, code: np.ndarray, label: np.ndarray, part: slice) -> bool:
+        """Whether a part that has both a texture and vertex colours has its ids in the texture.
+
+        A texture that is only a look has next to no colours of the text. Where both have them, the texture
+        has the finer ones, and vertices of one colour everywhere tell nothing beside a texture of several.
+        """
+        known = int(np.count_nonzero(label))
+        if known and self.uniform and (code != code[0]).any():
+            return True
+        return known >= TEXTURE_SHARE * int(np.count_nonzero(self.labels[part]))
 
     def _pixels(self, image: int) -> np.ndarray:
         try:
@@ -179,9 +198,9 @@ class _Painted:
 
     def semantics(self, triangles: np.ndarray | None) -> Semantics:
         """In the file's order."""
-        sizes = np.array([m.shape for m in self.maps], np.int64).reshape(-1, 2)
+        sizes = np.array(self.sizes, np.int64).reshape(-1, 2)
         offset = np.concatenate([[0], np.cumsum(sizes.prod(1))])[: len(sizes)].astype(np.int64)
-        ids = np.concatenate([m.ravel() for m in self.maps]) if self.maps else np.zeros(0, np.int32)
+        ids = np.concatenate(self.maps) if self.maps else np.zeros(0, self.table.dtype)
         return Semantics(self.labels, triangles, self.uv, self.image_of, ids, offset,
                          np.ascontiguousarray(sizes[:, 1]), np.ascontiguousarray(sizes[:, 0]))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hm3dm3_env.scenes.semantic_mesh import Semantics, majority
+from hm3dm3_env.scenes.semantic_kernels import survey
+from hm3dm3_env.scenes.semantic_mesh import Semantics
 
 _POINTS = np.array([[1 / 3, 1 / 3, 1 / 3], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6],
                     [0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]], np.float32)
@@ -31,31 +32,19 @@ def cut(triangles: np.ndarray, semantics: Semantics) -> tuple[np.ndarray, np.nda
     part, uv, image = triangles[painted], semantics.uv[painted], semantics.image_of[painted]
     spare = _BUDGET
     for level in range(_LEVELS + 1):
-        ids = np.empty((len(part), len(_POINTS)), np.int32)
-        for i in range(0, len(part), 200_000):  # at once, the places would take much memory
-            some = slice(i, i + 200_000)
-            ids[some] = _look(semantics, uv[some], image[some])
-        mixed = (ids != ids[:, :1]).any(1)
-        size = np.stack([semantics.width[image], semantics.height[image]], 1)[:, None]
-        texels = np.linalg.norm((uv - np.roll(uv, 1, 1)) * size, axis=2).max(1)
+        label, mixed = np.empty(len(part), np.int32), np.empty(len(part), bool)
+        texels = np.empty(len(part), np.float32)
+        survey(uv, image, _POINTS, semantics.ids, semantics.offset, semantics.width, semantics.height, label,
+               mixed, texels)
         divide = (texels > _WHOLE) | (mixed & (texels > _BORDER))
         if level == _LEVELS or 3 * divide.sum() > spare:
             divide[:] = False
         spare -= 3 * int(divide.sum())
-        done.append((part[~divide], majority(ids[~divide], ids[~divide])[1]))
+        done.append((part[~divide], label[~divide]))
         if not divide.any():
             break
         part, uv, image = _quarter(part[divide]), _quarter(uv[divide]), np.repeat(image[divide], 4)
     return np.concatenate([p for p, _ in done]), np.concatenate([ids for _, ids in done])
-
-
-def _look(semantics: Semantics, uv: np.ndarray, image: np.ndarray) -> np.ndarray:
-    """(n, points) ids of the nearest texels."""
-    places = np.einsum("sc,fck->kfs", _POINTS, uv) % 1.0
-    wide, high = semantics.width[image][:, None], semantics.height[image][:, None]
-    columns = np.minimum((places[0] * wide).astype(np.int64), wide - 1)
-    rows = np.minimum((places[1] * high).astype(np.int64), high - 1)
-    return semantics.ids[semantics.offset[image][:, None] + rows * wide + columns]
 
 
 def _quarter(corners: np.ndarray) -> np.ndarray:

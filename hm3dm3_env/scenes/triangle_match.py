@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numba
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -76,14 +77,20 @@ def _unused(free: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
 def _align(source: np.ndarray, target: np.ndarray, a: np.ndarray, b: np.ndarray, index: np.ndarray,
            corners: np.ndarray) -> None:
     """Note those pairs of source[a] and target[b] whose corners are the same in some order."""
-    open_ = np.arange(len(a))
-    for order in _ORDERS:
-        same = (np.abs(source[a[open_]][:, order] - target[b[open_]]) <= TOLERANCE).all((1, 2))
-        hit = open_[same]
-        index[b[hit]], corners[b[hit]] = a[hit], order
-        open_ = open_[~same]
-        if not len(open_):
-            return
+    _compare(source, target, a, b, _ORDERS, index, corners)
+
+
+@numba.njit(cache=True, nogil=True)
+def _compare(source, target, a, b, orders, index, corners) -> None:
+    for i in range(len(a)):
+        for order in orders:
+            same = True
+            for k in range(3):
+                for x in range(3):
+                    same = same and abs(source[a[i], order[k], x] - target[b[i], k, x]) <= TOLERANCE
+            if same:
+                index[b[i]], corners[b[i]] = a[i], order
+                break
 
 
 def _areas(triangles: np.ndarray) -> np.ndarray:
@@ -93,14 +100,28 @@ def _areas(triangles: np.ndarray) -> np.ndarray:
 
 def _hashes(triangles: np.ndarray, turned: bool) -> np.ndarray:
     """(T,) uint64 that do not depend on which corner comes first; if `turned`, the winding counts."""
-    grid = np.rint(triangles / _GRID).astype(np.int64).astype(np.uint64)
-    corner = _mix((grid * np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9],
-                                   np.uint64)).sum(-1, dtype=np.uint64))
-    if turned:
-        corner = corner * _mix(corner[:, [1, 2, 0]])
-    return corner.sum(-1, dtype=np.uint64)
+    out = np.empty(len(triangles), np.uint64)
+    _hash(triangles, turned, out)
+    return out
 
 
-def _mix(values: np.ndarray) -> np.ndarray:
-    values = (values ^ (values >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return values ^ (values >> np.uint64(32))
+@numba.njit(cache=True, nogil=True)
+def _hash(triangles, turned, out) -> None:
+    primes = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
+    corner = np.empty(3, np.uint64)
+    for t in range(len(triangles)):
+        for k in range(3):
+            value = np.uint64(0)
+            for x in range(3):
+                value += np.uint64(np.int64(np.rint(triangles[t, k, x] / _GRID))) * primes[x]
+            corner[k] = _mix(value)
+        total = np.uint64(0)
+        for k in range(3):
+            total += corner[k] * _mix(corner[(k + 1) % 3]) if turned else corner[k]
+        out[t] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _mix(value):
+    value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return value ^ (value >> np.uint64(32))
