@@ -21,6 +21,7 @@ from policies.crew import Crew, CrewConfig, nearest_free
 from policies.frontier_policy import FrontierPolicy
 from policies.planner import LEFT
 from policies.random_policy import RandomPolicy
+from policies.recognition.simulated import SimulatedRecognizerConfig
 from policies.recognition.tracker import Track
 from policies.rollout import EyesConfig, episode_seed
 
@@ -268,10 +269,27 @@ def test_a_finished_frontier_is_out_at_once(play_rooms: Play) -> None:
 
 
 def test_every_robot_looks_around_first(play_rooms: Play) -> None:
-    record = play_rooms(make_policy("frontier"), 3)
-    first = [row for row in record.actions[:8]]
-    moves = [name for row in first for name in row]
-    assert moves.count("turn_left") >= 0.8 * len(moves) and LEFT == MOVES.index("turn_left")
+    """With eyes that see no goal: a goal in sight comes before looking around."""
+
+    class Stop(Exception):
+        pass
+
+    poses = []
+
+    def watch(shared: SharedState) -> None:
+        poses.append(list(shared.poses))
+        if shared.step == turns:
+            raise Stop
+
+    turns = CrewConfig().first_scan
+    blind = EyesConfig(simulated=SimulatedRecognizerConfig(min_share=2.0))
+    with pytest.raises(Stop):
+        play_rooms(make_policy("frontier"), 3, eyes=blind, watch=watch)
+    for track in zip(*poses):
+        assert len({(pose.x, pose.z) for pose in track}) == 1
+        turned = np.diff(np.unwrap([pose.heading for pose in track]))
+        np.testing.assert_allclose(turned, np.radians(30), atol=1e-6)
+    assert LEFT == MOVES.index("turn_left") and len(poses) == turns + 1
 
 
 def test_nearest_free() -> None:

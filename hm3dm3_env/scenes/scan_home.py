@@ -163,6 +163,10 @@ def build_home(floors: int, rng: np.random.Generator) -> tuple[list[Thing], list
         for k in range(_STAIRS[1]):
             x = hole[0] + k * tread
             home.box(stairs, (x, hole[1], 0), (x + tread, hole[3], (k + 1) * rise))
+        x0, y0, x1, y1 = hole
+        for origin, side in (((x1, y0), (x0 - x1, 0)), ((x0, y1), (x1 - x0, 0)), ((x0, y0), (0, y1 - y0)),
+                             ((x1, y1), (0, y0 - y1))):  # the edge of the slab above
+            home.quad(stairs, (*origin, HEIGHT), (*side, 0), (0, 0, SLAB), 0.8)
     return home.things, home.patches
 
 
