@@ -1,4 +1,4 @@
-"""Distance fields on a grid: the one solver behind geodesic distances, viewpoints and planning.
+"""Distance fields on a grid: the solver behind planning on maps that are made on the way.
 
 The field is any-angle: every cell remembers the last cell ("anchor") from which it is reached in a straight
 line, as in Theta*, so distances are not bent to the grid's directions (about 1.4% above the exact path on
@@ -136,51 +136,6 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
                     _push(heap_key, heap_cell, size, candidate, nr * width + nc)
                     size += 1
     return distance.astype(np.float32), anchor
-
-
-@numba.njit(cache=True, nogil=True)
-def reached(
-    distance: np.ndarray,
-    anchor: np.ndarray,
-    nearest: np.ndarray,
-    places: np.ndarray,
-    targets: np.ndarray,
-    reach: float,
-) -> np.ndarray:
-    """(P,) distances in cells from places within cells, by a field (`any_angle`), straight to its corners.
-
-    Args:
-        distance, anchor: the field.
-        nearest: (2, H, W) the free cell nearest to each.
-        places: (P, 2) row and column, with fractions.
-        targets: (T, 2) likewise: where the field's sources are exactly.
-        reach: places farther than this from a free cell are at inf.
-    """
-    height, width = anchor.shape
-    out = np.full(len(places), np.inf)
-    for i in range(len(places)):
-        row, column = places[i]
-        if not (abs(row) < 1e9 and abs(column) < 1e9):
-            continue
-        r = min(max(int(np.floor(row)), 0), height - 1)
-        c = min(max(int(np.floor(column)), 0), width - 1)
-        r, c = nearest[0, r, c], nearest[1, r, c]
-        gap = np.hypot(r + 0.5 - row, c + 0.5 - column)
-        if gap > reach or anchor[r, c] < 0:
-            continue
-        if gap > 1.5:  # outside: from the free cell on
-            row, column = r + 0.5, c + 0.5
-        source = anchor[r, c]
-        ar, ac = source // width, source % width
-        best = np.inf
-        if anchor[ar, ac] == source:  # in sight of a source: to the target itself
-            for t in range(len(targets)):
-                if np.hypot(targets[t, 0] - ar - 0.5, targets[t, 1] - ac - 0.5) <= 1.0:
-                    best = min(best, np.hypot(targets[t, 0] - row, targets[t, 1] - column))
-        if best == np.inf:
-            best = distance[ar, ac] + np.hypot(ar + 0.5 - row, ac + 0.5 - column)
-        out[i] = best
-    return out
 
 
 @numba.njit(cache=True, nogil=True)

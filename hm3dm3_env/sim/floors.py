@@ -13,6 +13,7 @@ from hm3dm3_env.sim.contours import border
 from hm3dm3_env.sim.navmesh import NavMesh
 from hm3dm3_env.sim.outline import Outline
 from hm3dm3_env.sim.passages import between, open_passages
+from hm3dm3_env.sim.roadmap import Roadmap
 from hm3dm3_env.sim.voxels import Voxels, voxelise
 from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
 
@@ -24,7 +25,8 @@ _MARGIN = 2
 class Floor:
     """One floor: its `height` (metres), the `outline` of the area where the body's centre may be, the cells
     that are `free` because their middle is in it, the `heights` of the surface (metres), `islands`: labels of
-    connected pieces (0: not free), and `nearest`: (2, rows, columns) the closest free cell."""
+    connected pieces (0: not free), `nearest`: (2, rows, columns) the closest free cell, and the `roadmap` for
+    shortest paths."""
 
     height: float
     outline: Outline
@@ -32,17 +34,23 @@ class Floor:
     heights: np.ndarray
     islands: np.ndarray
     nearest: np.ndarray
+    roadmap: Roadmap
 
     @classmethod
     def of(cls, height: float, outline: Outline, heights: np.ndarray) -> Floor:
         """The floor with this outline and (rows, columns) heights."""
-        free = outline.free
+        free, heights = (
+            outline.free,
+            np.round(heights, 4).astype(np.float32) + np.float32(0),
+        )  # 0.1 mm, and no -0
         nearest = (
             ndimage.distance_transform_edt(~free, return_distances=False, return_indices=True)
             if free.any()
             else np.zeros((2, *free.shape), np.int32)
         )
-        return cls(height, outline, free, heights.astype(np.float32), ndimage.label(free)[0], nearest)
+        return cls(
+            round(height, 4) + 0.0, outline, free, heights, ndimage.label(free)[0], nearest, Roadmap(outline)
+        )
 
 
 def floors_of_mesh(triangles: np.ndarray, body: Body) -> tuple[list[Floor], np.ndarray]:

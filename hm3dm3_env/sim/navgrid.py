@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import Pose, forward, wrap
-from hm3dm3_env.sim import fields
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.floors import Floor, floors_of_mesh, floors_of_navmesh
 from hm3dm3_env.sim.navmesh import read_navmesh
@@ -19,20 +18,22 @@ SKIN = 1e-4
 OFF_MESH = 0.5
 """A body this far off the free area moves from the nearest place in it, metres (as in `habitat_nav`)."""
 CACHE_BYTES = 64 << 20
-"""Distance fields that are kept (ours)."""
+"""Memory for searches from sets of targets that are kept (ours)."""
 _STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
+_Search = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
+"""(T, 2) places of targets in cells, and what `Roadmap.solve` finds for them."""
 
 
 class GridNavigator:
     """`Navigator` on the floors of a scene.
 
-    Moves end at the straight edges of habitat-sim's navmesh. Distances are any-angle on a grid of
-    `body.cell_size`, one field per set of targets, and the last are kept: one field serves every agent.
+    Moves end at the straight edges of habitat-sim's navmesh, and distances are exact for them. What was
+    worked out for the last sets of targets is kept: it serves every agent and every step.
 
     Args:
         triangles: (T, 3, 3) of the scene, y up, metres.
         body: the walkable surface is computed for it.
-        cache_bytes: distance fields that are kept.
+        cache_bytes: memory for what is kept.
     """
 
     def __init__(self, triangles: np.ndarray, body: Body, cache_bytes: int = CACHE_BYTES) -> None:
@@ -57,7 +58,7 @@ class GridNavigator:
         self.floors = [level.height for level in levels]
         self._shape = levels[0].free.shape if levels else (1, 1)
         self._cache_bytes = cache_bytes
-        self._fields: OrderedDict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._searches: OrderedDict[tuple[int, bytes], _Search] = OrderedDict()
         self._kept = 0
 
     # -- cells ---------------------------------------------------------------------------------------------
@@ -227,52 +228,51 @@ class GridNavigator:
 
     # -- distances -----------------------------------------------------------------------------------------
 
-    def field(self, floor: int, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances (cells) and anchors from (T, 3) targets over a floor; see `fields.any_angle`.
-
-        Targets more than OFF_MESH from the free cells don't count.
-        """
-        targets = np.ascontiguousarray(np.asarray(targets, float).reshape(-1, 3))
+    def _solved(self, floor: int, targets: np.ndarray) -> _Search:
+        """The places (T, 2) of the targets that count, and the lengths from a floor's corners to them."""
         key = (floor, targets.tobytes())
-        if key in self._fields:
-            self._fields.move_to_end(key)
-            return self._fields[key]
+        if key in self._searches:
+            self._searches.move_to_end(key)
+            return self._searches[key]
         level = self.levels[floor]
-        cells = self.cells(targets)
-        cells = level.nearest[:, cells[:, 0], cells[:, 1]].T.astype(np.int64)
-        offsets = np.linalg.norm((self.center(floor, cells) - targets)[:, [0, 2]], axis=1)
-        near = offsets < OFF_MESH
-        ahead = np.where(offsets < self.cell, offsets / self.cell, 0.0)[near]
-        result = fields.any_angle(level.free, cells[near], ahead, np.inf)
-        self._fields[key] = result
-        self._kept += result[0].nbytes + result[1].nbytes
-        while self._kept > self._cache_bytes and len(self._fields) > 1:
-            _, old = self._fields.popitem(last=False)
-            self._kept -= old[0].nbytes + old[1].nbytes
+        ends = self._places(level, targets)
+        ends = np.ascontiguousarray(ends[np.isfinite(ends[:, 0])])
+        result = ends, level.roadmap.solve(ends)
+        self._searches[key] = result
+        self._kept += _bytes(key, result)
+        while self._kept > self._cache_bytes and len(self._searches) > 1:
+            self._kept -= _bytes(*self._searches.popitem(last=False))
         return result
+
+    def _places(self, level: Floor, points: np.ndarray) -> np.ndarray:
+        """(P, 2) row and column of (P, 3) points, with fractions; of those off the free area the nearest
+        place in it, NaN if that is farther than OFF_MESH."""
+        places = (points[:, [2, 0]] - self.origin[[2, 0]]) / self.cell
+        for i, (row, column) in enumerate(places):
+            if level.outline.contains(row, column):
+                continue
+            near = level.outline.nearest(row, column)
+            if near is None or hypot(near[0] - row, near[1] - column) * self.cell > OFF_MESH:
+                near = (np.nan, np.nan)
+            places[i] = near
+        return places
 
     def distance(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """(P,) geodesic metres from (P, 3) points to the nearest of (T, 3) targets on the same floor, or inf.
 
-        A point off the free area counts from the nearest free cell within OFF_MESH.
+        The distance is exact for the floor's outline. A point or target off the free area counts from the
+        nearest place in it, if that is within OFF_MESH.
         """
         points = np.asarray(points, float).reshape(-1, 3)
         targets = np.asarray(targets, float).reshape(-1, 3)
         result = np.full(len(points), np.inf)
         mine, theirs = self._floors_of(points), self._floors_of(targets)
-        for floor in set(mine.tolist()) & set(theirs.tolist()) - {-1}:
-            level, chosen = self.levels[floor], mine == floor
-            ends = targets[theirs == floor]
-            distance, anchor = self.field(floor, ends)
-            corner = self.origin[[2, 0]]
-            result[chosen] = self.cell * fields.reached(
-                distance,
-                anchor,
-                level.nearest,
-                (points[chosen][:, [2, 0]] - corner) / self.cell,
-                (ends[:, [2, 0]] - corner) / self.cell,
-                OFF_MESH / self.cell,
-            )
+        for floor in sorted(set(mine.tolist()) & set(theirs.tolist()) - {-1}):
+            ends, solved = self._solved(floor, targets[theirs == floor])
+            level, chosen = self.levels[floor], np.flatnonzero(mine == floor)
+            places = self._places(level, points[chosen])
+            chosen, places = chosen[np.isfinite(places[:, 0])], places[np.isfinite(places[:, 0])]
+            result[chosen] = level.roadmap.lengths_from(places, ends, solved) * self.cell
         return result
 
     def _floors_of(self, points: np.ndarray) -> np.ndarray:
@@ -291,22 +291,21 @@ class GridNavigator:
         targets = np.asarray(targets, float).reshape(-1, 3)
         floor = self.floor_of(start)
         mine = targets[self._floors_of(targets) == floor] if floor >= 0 else targets[:0]
-        cell = self._free_cell(floor, start) if len(mine) else None
-        if cell is None:
+        if not len(mine):
             return np.zeros((0, 3))
-        _, anchor = self.field(floor, mine)
-        corners = fields.trace(anchor, *cell)
+        level = self.levels[floor]
+        place = self._places(level, start[None])[0]
+        ends, solved = self._solved(floor, mine)
+        corners = level.roadmap.path(place, ends, solved) if np.isfinite(place[0]) else np.zeros((0, 2))
         if not len(corners):
             return np.zeros((0, 3))
-        points = self.center(floor, corners)
+        points = np.empty((len(corners), 3))
+        points[:, [2, 0]] = self.origin[[2, 0]] + corners * self.cell
+        points[:, 1] = [level.heights[self._cell(point)] for point in points]
         end = mine[np.hypot(mine[:, 0] - points[-1, 0], mine[:, 2] - points[-1, 2]).argmin()]
         return np.vstack([start, points[1:-1], end])
 
-    def _free_cell(self, floor: int, point: np.ndarray) -> tuple[int, int] | None:
-        level, cell = self.levels[floor], self._cell(point)
-        if level.free[cell]:
-            return cell
-        row, column = (int(v) for v in level.nearest[:, cell[0], cell[1]])
-        place = self._place(point)
-        gap = hypot(row + 0.5 - place[0], column + 0.5 - place[1]) * self.cell
-        return (row, column) if level.free[row, column] and gap <= OFF_MESH else None
+
+def _bytes(key: tuple[int, bytes], search: _Search) -> int:
+    ends, (lengths, following) = search
+    return len(key[1]) + ends.nbytes + lengths.nbytes + following.nbytes

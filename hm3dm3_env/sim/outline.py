@@ -32,15 +32,19 @@ class Outline:
         self.free = _without_middles(self.edges, self._first, self._mine, self._inside)
         """(rows, columns) bool: whether the middle of each cell is inside."""
 
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What compiled code needs: the edges, where each cell's list of them begins, the lists, and (rows,
+        columns) bool: whether the middle of each cell is inside."""
+        return self.edges, self._first, self._mine, self._inside
+
     def contains(self, row: float, column: float) -> bool:
         """Whether a place is inside."""
-        return bool(_contains(self.edges, self._first, self._mine, self._inside, row, column))
+        return bool(_contains(*self.tables, row, column))
 
     def meets(self, row: float, column: float, d_row: float, d_column: float) -> tuple[float, int]:
         """The share (0..1) of a move from inside to the first edge, and that edge's index (1, -1: none)."""
-        share, edge = _meets(
-            self.edges, self._first, self._mine, self._inside.shape, row, column, d_row, d_column
-        )
+        share, edge = meets(*self.tables, row, column, d_row, d_column)
         return float(share), int(edge)
 
     def along(self, edge: int) -> np.ndarray:
@@ -148,8 +152,9 @@ def _contains(edges, first, mine, inside, row, column):
 
 
 @numba.njit(cache=True, nogil=True)
-def _meets(edges, first, mine, shape, row, column, d_row, d_column):
-    rows, columns = shape
+def meets(edges, first, mine, inside, row, column, d_row, d_column):
+    """See `Outline.meets`; the first four are `Outline.tables`."""
+    rows, columns = inside.shape
     r, c = int(np.floor(row)), int(np.floor(column))
     sr, sc = (1 if d_row > 0 else -1), (1 if d_column > 0 else -1)
     next_r = ((r + (sr > 0)) - row) / d_row if d_row != 0 else np.inf
