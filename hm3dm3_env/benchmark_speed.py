@@ -92,9 +92,8 @@ def instrument(env: HM3DM3ParallelEnv, clock: Clock) -> None:
     clock.wrap(env.sim, "_shade", "shading")
     clock.wrap(env.sim, "_labels", "ids")
     tracer = env.sim._loaded.tracer
-    for name in ("hits", "distances"):
-        tracer.__dict__.pop(name, None)  # the scene is a new one only if it was not loaded before
-        clock.wrap(tracer, name, "Embree")
+    tracer.__dict__.pop("cameras", None)  # the scene is a new one only if it was not loaded before
+    clock.wrap(tracer, "cameras", "Embree")
     clock.wrap(env.map, "update", "map update")
     clock.wrap(env.map, "mark_free", "map update")
     clock.wrap(env, "advance", "advance")

@@ -26,7 +26,8 @@ class MapConfig:
     obstacle_high: float = 1.5
     """Points higher than this are overhead and block nobody, metres (ours)."""
     stride: int = 160
-    """At most about this many image rows and columns are used; larger frames are subsampled (ours)."""
+    """At most this many image rows and columns are used; larger frames are subsampled (ours: at 5 m, 160 rays
+    over 42 degrees are 2.4 cm apart, half a cell)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.cell <= self.size or self.stride < 1 or self.obstacle_low >= self.obstacle_high:
@@ -57,7 +58,7 @@ class SharedMap:
     def update(self, frame: Frame) -> None:
         """Fold one frame in: cells of obstacle points, and free space along the depth rays up to them."""
         depth, camera = frame.depth, frame.camera
-        step = (max(depth.shape[0] // self.config.stride, 1), max(depth.shape[1] // self.config.stride, 1))
+        step = [-(-size // self.config.stride) for size in depth.shape]
         _fold(depth, step[0], step[1], camera.focal, rotation_matrix(frame.pose.heading, frame.pose.pitch),
               camera.eye(frame.pose), self.floor, self.config.obstacle_low, self.config.obstacle_high,
               self.cells, self.origin, self.cell, self.box)
@@ -124,7 +125,7 @@ class SharedMap:
 
 @numba.njit(cache=True, nogil=True)
 def _azimuth(x, z):
-    """atan2(x, z) to 1.2e-5 rad, by the best odd polynomial of degree 9: the library's costs half of a fold."""
+    """atan2(x, z) to 1.2e-5 rad, by an odd polynomial of degree 9: the exact one is half of a fold."""
     ax, az = abs(x), abs(z)
     if ax == 0 and az == 0:
         return 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from hm3dm3_env.sim.navgrid import GridNavigator
 from hm3dm3_env.sim.prepared import PreparedScene, stamp
 from hm3dm3_env.sim.scene_cache import SceneCache, default_folder
 from hm3dm3_env.sim.semantics import hit_ids
+from hm3dm3_env.sim.tracing import FAR, Hits
 
 SKY = np.array([205, 222, 240], np.uint8)
 
@@ -91,27 +91,24 @@ class EmbeddedSimulator:
     def render(
         self, poses: Sequence[Pose], camera: Camera, rgb: bool = True, semantic: bool = False
     ) -> list[Frame]:
-        """One `Frame` a pose, all rays in one call."""
+        """One `Frame` a pose, all rays in one call. What is not asked for costs nothing."""
         loaded = self._loaded
         if not poses:
             return []
-        rays = _rays(camera)
-        count = len(poses) * len(rays)
-        origins, directions = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
         rotations = np.stack([rotation_matrix(p.heading, p.pitch) for p in poses])
-        shading.make_rays(rays, rotations, np.stack([camera.eye(p) for p in poses]), origins, directions)
+        eyes = np.stack([camera.eye(p) for p in poses])
+        # for depth alone, rays need go no further than the camera sees
+        limit = FAR if rgb or semantic else float(np.nextafter(np.float32(camera.max_depth), np.float32(FAR)))
+        hits = loaded.tracer.cameras(rotations, eyes, camera, limit)
         shape = (len(poses), camera.height, camera.width)
-        colors = labels = None
-        if rgb or semantic:
-            hit = loaded.tracer.hits(origins, directions)
-            distance = hit["tfar"]
-            colors = self._shade(hit, camera).reshape(*shape, 3) if rgb else None
-            labels = self._labels(hit, origins, directions).reshape(shape) if semantic else None
-        else:  # rays need go no further than the camera sees; a miss keeps the limit
-            limit = np.nextafter(np.float32(camera.max_depth), np.float32(np.inf))
-            distance = loaded.tracer.distances(origins, directions, float(limit))
         depth = np.empty(shape, np.float32)
-        shading.limit_depth(distance, camera.min_depth, camera.max_depth, depth.reshape(-1))
+        shading.limit_depth(hits, camera.min_depth, camera.max_depth, depth.reshape(-1))
+        colors = self._shade(hits, camera).reshape(*shape, 3) if rgb else None
+        labels = None
+        if semantic:
+            other = loaded.semantic_tracer
+            seen = hits if other is None else other.cameras(rotations, eyes, camera)
+            labels = self._labels(hits, seen).reshape(shape)
         return [
             Frame(
                 pose,
@@ -125,36 +122,29 @@ class EmbeddedSimulator:
 
     def cast(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N,) distances in units of `directions` (inf: no hit) and (N,) object ids for loose rays (N, 3)."""
-        origins, directions = (
-            np.ascontiguousarray(origins, np.float32),
-            np.ascontiguousarray(directions, np.float32),
-        )
-        hit = self._loaded.tracer.hits(origins, directions)
-        distance = np.where(hit["primID"] >= 0, hit["tfar"], np.float32(np.inf))
-        return distance, self._labels(hit, origins, directions)
+        hits, other = self._loaded.tracer.rays(origins, directions), self._loaded.semantic_tracer
+        distance = np.where(hits.triangle >= 0, hits.distance, np.float32(np.inf))
+        return distance, self._labels(hits, hits if other is None else other.rays(origins, directions))
 
-    def _labels(
-        self, hit: dict[str, np.ndarray], origins: np.ndarray, directions: np.ndarray
-    ) -> np.ndarray:
+    def _labels(self, hits: Hits, seen: Hits) -> np.ndarray:
+        """(N,) ids, by the hits `seen` on the semantic mesh, where the render mesh was hit."""
         semantics = self.scene.semantics
         if semantics is None:
-            return np.zeros(len(hit["primID"]), np.int32)
-        missed = hit["primID"] < 0
-        if semantics.triangles is not None:
-            hit = self._loaded.semantic_tracer.hits(origins, directions)
-        ids = hit_ids(semantics, hit["primID"], hit["u"], hit["v"])
-        ids[missed] = 0
+            return np.zeros(len(hits.triangle), np.int32)
+        ids = hit_ids(semantics, seen.triangle, seen.u, seen.v)
+        if seen is not hits:
+            ids[hits.triangle < 0] = 0
         return ids
 
-    def _shade(self, hit: dict[str, np.ndarray], camera: Camera) -> np.ndarray:
+    def _shade(self, hits: Hits, camera: Camera) -> np.ndarray:
         data = self.scene
         textures, density, bright = self._loaded.shading
-        out = np.empty((len(hit["primID"]), 3), np.uint8)
+        out = np.empty((len(hits.triangle), 3), np.uint8)
         shading.shade(
-            hit["primID"],
-            hit["u"],
-            hit["v"],
-            hit["tfar"],
+            hits.triangle,
+            hits.u,
+            hits.v,
+            hits.distance,
             1.0 / camera.focal,
             data.uv,
             data.material,
@@ -175,8 +165,3 @@ class EmbeddedSimulator:
         """Forget all scenes."""
         self._scenes.clear()
         self._current = None
-
-
-@lru_cache(maxsize=16)
-def _rays(camera: Camera) -> np.ndarray:
-    return camera.rays().reshape(-1, 3)

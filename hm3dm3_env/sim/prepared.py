@@ -10,8 +10,6 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
-from embreex import rtcore_scene
-from embreex.mesh_construction import TriangleMesh
 
 from hm3dm3_env.files import json_bytes
 from hm3dm3_env.scenes.hm3dsem import Instance, SceneData, load_scene
@@ -20,6 +18,7 @@ from hm3dm3_env.sim import shading
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.navgrid import GridNavigator
 from hm3dm3_env.sim.scene_cache import SceneCache
+from hm3dm3_env.sim.tracing import Tracer
 
 KEEP_FROM = 8_000_000
 """Scenes whose files have this many bytes or more are kept in the cache; smaller ones load at once (ours)."""
@@ -27,22 +26,6 @@ EMBREE_BYTES = 250
 """About what Embree needs for a triangle: its copy of the corners, and the tree above it (measured)."""
 _ARRAYS = ("triangles", "uv", "material", "base_colors", "image_of")
 _SEMANTIC = tuple(item.name for item in fields(Semantics))
-
-
-class Tracer:
-    """One Embree scene. The mesh object must stay referenced for as long as the scene lives."""
-
-    def __init__(self, triangles: np.ndarray) -> None:
-        self.scene = rtcore_scene.EmbreeScene()
-        self.mesh = TriangleMesh(self.scene, np.ascontiguousarray(triangles, np.float32))
-
-    def hits(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
-        """For (N, 3) float32 rays: "primID" (-1: none), "tfar" in units of the directions, "u", "v"."""
-        return self.scene.run(origins, directions, output=1)
-
-    def distances(self, origins: np.ndarray, directions: np.ndarray, limit: float) -> np.ndarray:
-        """(N,) float32 distances only, `limit` where nothing is nearer: cheaper than `hits`."""
-        return self.scene.run(origins, directions, query="DISTANCE", dists=limit)
 
 
 class PreparedScene:
@@ -100,10 +83,10 @@ class PreparedScene:
         return made[0] if made else pickle.loads(arrays["pickle"].tobytes())
 
     @cached_property
-    def semantic_tracer(self) -> Tracer:
+    def semantic_tracer(self) -> Tracer | None:
         """Rays against the semantic mesh, where it is another one than the render mesh."""
-        assert self.data.semantics is not None and self.data.semantics.triangles is not None
-        return Tracer(self.data.semantics.triangles)
+        semantics = self.data.semantics
+        return None if semantics is None or semantics.triangles is None else Tracer(semantics.triangles)
 
     @cached_property
     def shading(self) -> tuple[shading.Textures, np.ndarray, np.ndarray]:

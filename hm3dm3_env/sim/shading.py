@@ -12,6 +12,8 @@ import numba
 import numpy as np
 from PIL import Image
 
+from hm3dm3_env.sim.tracing import Hits
+
 MAX_LEVELS = 12
 _LAST, _SQRT2 = MAX_LEVELS - 1, np.float32(np.sqrt(2.0))
 
@@ -80,24 +82,13 @@ def light(triangles: np.ndarray, lit: bool) -> np.ndarray:
     return (0.66 + 0.26 * np.abs(normal @ sun) + 0.08 * np.abs(normal[:, 0])).astype(np.float32)
 
 
-@numba.njit(cache=True, nogil=True)
-def make_rays(local: np.ndarray, rotations: np.ndarray, eyes: np.ndarray,
-              origins: np.ndarray, directions: np.ndarray) -> None:
-    """Fill (K*P, 3) float32 `origins` and `directions` from (P, 3) camera rays, (K, 3, 3) and (K, 3)."""
-    pixels = local.shape[0]
-    for k in range(rotations.shape[0]):
-        r, e = rotations[k], eyes[k]
-        for p in range(pixels):
-            i = k * pixels + p
-            x, y, z = local[p, 0], local[p, 1], local[p, 2]
-            for c in range(3):
-                origins[i, c] = e[c]
-                directions[i, c] = r[c, 0] * x + r[c, 1] * y + r[c, 2] * z
+def limit_depth(hits: Hits, low: float, high: float, depth: np.ndarray) -> None:
+    """Fill (N,) float32 `depth`: the distance of the hits where it is between the limits, else 0."""
+    _limit(hits.distance, low, high, depth)
 
 
 @numba.njit(cache=True, nogil=True)
-def limit_depth(distance: np.ndarray, low: float, high: float, depth: np.ndarray) -> None:
-    """Fill (N,) float32 `depth`: the distance where it is between the limits, else 0."""
+def _limit(distance, low, high, depth) -> None:
     for i in range(distance.shape[0]):
         d = distance[i]
         depth[i] = d if low <= d <= high else np.float32(0)
