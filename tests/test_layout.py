@@ -95,6 +95,24 @@ def test_surfaces(rooms_scene: Path) -> None:
     assert image.shape == (64, 64, 3) and image.dtype == np.uint8
 
 
+def test_colours_are_in_the_textures(tmp_path: Path) -> None:
+    """habitat-sim takes factors for sRGB: the file has none, and its textures carry the colours."""
+    grey = np.full((8, 8, 3), 200, np.uint8)
+    surfaces = {"plain": Surface("plain", (0.8, 0.1, 0.3)), "wood": Surface("wood", (0.5, 1.0, 0.25), grey)}
+    items = [thing("cup", (0, 0, 0), (1, 1, 1), "plain"), thing("box", (2, 0, 0), (3, 1, 1), "wood")]
+    folder = write_scene(SceneModel(items, surfaces, ["hall"]), tmp_path, "t")
+    glb = read_glb(part(folder, "glb"))
+    assert [m.base_color for m in glb.materials] == [(1.0, 1.0, 1.0)] * 2
+    assert [m.image for m in glb.materials] == [0, 1] and all(p.uv is not None for p in glb.primitives)
+    assert not glb.primitives[0].uv.any() and len(glb.images[0]) < 100  # type: ignore[union-attr]
+    np.testing.assert_array_equal(glb.decode_image(0), [[[204, 26, 76]]])
+    np.testing.assert_allclose(glb.decode_image(1).mean((0, 1)), [100, 200, 50], atol=3)
+    scene = load_scene(folder)
+    assert scene.image_of.tolist() == [-1, -1, 1]  # the single texel is a plain colour for the renderer
+    np.testing.assert_allclose(scene.base_colors[1] * 255, [204, 26, 76], atol=1e-3)
+    np.testing.assert_allclose(scene.base_colors[2], 1.0)
+
+
 def test_same_bytes_twice(tmp_path: Path) -> None:
     first, second = write_two_rooms(tmp_path / "a"), write_two_rooms(tmp_path / "b")
     assert first.name == second.name

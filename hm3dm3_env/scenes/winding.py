@@ -86,11 +86,20 @@ def sides_of(corners: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.nda
 def _welded(corners: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """(T, 3) int64 number of each corner: equal for those at one place in one object."""
     grid = np.rint(corners.reshape(-1, 3) / _GRID).astype(np.int64)
-    grid -= grid.min(0)
-    keys = grid[:, 0]
-    for values in (grid[:, 1], grid[:, 2], np.repeat(owner, 3)):
-        keys = np.unique(keys, return_inverse=True)[1] * (int(values.max()) + 1) + values
+    keys = _keys([*(grid - grid.min(0)).T, np.repeat(owner, 3)])
     return np.unique(keys, return_inverse=True)[1].reshape(-1, 3)
+
+
+def _keys(columns: list[np.ndarray]) -> np.ndarray:
+    """(N,) int64 that are equal where all of the (N,) columns are (whole numbers from 0)."""
+    keys, size = np.zeros(len(columns[0]), np.int64), 1
+    for values in columns:
+        count = int(values.max(initial=0)) + 1
+        if size * count >= 1 << 62:  # number what is there anew, from 0
+            found, keys = np.unique(keys, return_inverse=True)
+            size = len(found)
+        keys, size = keys * count + values, size * count
+    return keys
 
 
 def _neighbours(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -125,6 +134,5 @@ def _has_twin(index: np.ndarray) -> np.ndarray:
     """(T,) bool: the same three corners are there with the other winding."""
     turn = np.argmin(index, 1)[:, None]
     forward = np.take_along_axis(index, (turn + np.arange(3)) % 3, 1)
-    both = np.concatenate([forward, forward[:, [0, 2, 1]]])
-    number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
-    return np.isin(number[len(index):], number[: len(index)])
+    keys = _keys(list(np.concatenate([forward, forward[:, [0, 2, 1]]]).T))
+    return np.isin(keys[len(index):], keys[: len(index)])
