@@ -22,7 +22,9 @@ from higa.checkpoint import save
 from higa.network import Assigner
 from hm3dm3_env import metrics
 from hm3dm3_env.record import load_record
-from hm3dm3_env.sim.base import Camera
+from hm3dm3_env.sim.base import Camera, SimulatorDied
+from hm3dm3_env.sim.make import SimConfig
+from hm3dm3_env.sim.process import ProcessSimulator
 from policies.rollout import EyesConfig
 from tests.processes import kill_when
 
@@ -261,3 +263,51 @@ def test_command_line_errors() -> None:
     )
     assert done.returncode == 2 and "error: unknown method 'nix'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_simulator_that_dies_is_begun_again(
+    config: BenchmarkConfig,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evaluate(replace(config, out=str(tmp_path / "calm")))
+    deaths = [5, 40, 90]  # calls into the simulator after which its worker is killed
+    calls, call = [0], ProcessSimulator.call
+
+    def deadly(sim: ProcessSimulator, *arguments: Any, **keywords: Any) -> Any:
+        calls[0] += 1
+        if calls[0] in deaths:
+            assert sim._worker is not None
+            sim._worker.process.kill()
+        return call(sim, *arguments, **keywords)
+
+    monkeypatch.setattr(ProcessSimulator, "call", deadly)
+    worker = SimConfig(python=sys.executable)
+    evaluate(replace(config, sim=worker, out=str(tmp_path / "deadly")))
+    assert capsys.readouterr().err.count("playing it again") == len(deaths)
+    assert records(tmp_path / "deadly") == records(tmp_path / "calm")  # byte for byte
+
+
+def test_a_simulator_that_always_dies_is_an_error(
+    config: BenchmarkConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dead(sim: ProcessSimulator, folder: Path) -> None:
+        raise SimulatorDied("no context")
+
+    monkeypatch.setattr(ProcessSimulator, "load", dead)
+    with pytest.raises(SimulatorDied, match="no context"):
+        evaluate(replace(config, sim=SimConfig(python=sys.executable)))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"backend": "unity"}, "embedded, habitat"),
+        ({"navmesh": "none"}, "computed, scene"),
+        ({"memory_gb": 0}, "must be positive"),
+    ],
+)
+def test_simulators_that_there_are_not(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SimConfig(**values)
