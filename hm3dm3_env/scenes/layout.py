@@ -47,7 +47,9 @@ class Surface:
 class Part:
     """Triangles of one surface: `vertices` (V, 3) metres z-up, `faces` (F, 3), `uv` (V, 2) or None.
 
-    Vertices are not shared between faces that should look hard-edged; the renderer shades by triangle.
+    Faces run counter-clockwise seen from where they are to be seen: habitat-sim culls back faces, and
+    `winding.close_or_double` sees to it. Vertices are not shared between faces that should look hard-edged;
+    the renderer shades by triangle.
     """
 
     vertices: np.ndarray
