@@ -84,7 +84,7 @@ def _floor(
     extra |= (
         free & kept & ndimage.binary_dilation(extra, iterations=2)
     )  # edges cut corners: passages reach behind
-    extra |= _torn(outline.free | extra, free & kept)
+    extra |= _torn(outline.free | extra, (free & kept) | extra)
     return Floor.of(height, outline.with_cells(extra) if extra.any() else outline, heights)
 
 

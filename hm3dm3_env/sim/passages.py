@@ -13,6 +13,7 @@ from scipy import ndimage
 from skimage.morphology import skeletonize
 
 from hm3dm3_env.sim.voxels import clip
+from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, islands
 
 _SLACK = 5e-3
 """Metres by which a passage may seem to fall short of the body's width (ours; measured widths are up to 2 mm
@@ -30,7 +31,8 @@ def open_passages(
     radius: float,
     joining: bool,
 ) -> np.ndarray:
-    """`free` (rows, columns) bool, with narrow passages between its parts added.
+    """`free` (rows, columns) bool, with narrow passages between its parts added, and without pieces too small
+    to be islands that lie in none.
 
     Args:
         walkable: cells that can be stood on, however near a wall is.
@@ -38,12 +40,15 @@ def open_passages(
         origin: (3,) position of the grid's low corner.
         band: lowest and highest y of what blocks the body, metres.
         radius: of the body, metres.
-        joining: only passages between parts that are not connected otherwise.
+        joining: only as many passages as it takes to connect the parts, wide ones first: ways between places
+            that are connected already get no shorter, as there are none in habitat-sim.
     """
     roomy = walkable & (ndimage.distance_transform_edt(walkable) > radius / cell - 1.5)
-    middle = skeletonize(roomy | free)
-    ends = ndimage.label(free)[0] if joining else None
-    links = between((middle | _corners(free)) & ~free, free, ends)
+    middle = skeletonize(roomy | free) | _corners(free)
+    whole = free
+    free, labels = islands(whole, MIN_ISLAND_AREA / cell**2)
+    ends = labels if joining else None
+    links = between(middle & ~free, free, ends)
     if not links.any():
         return free
     wanted = ndimage.binary_dilation(links, _EIGHT, iterations=2) & roomy & ~free
@@ -53,7 +58,31 @@ def open_passages(
     # then always has a row of cells that are neighbours by their sides.
     fits = np.zeros_like(free)
     fits[tuple(cells.T)] = (near >= radius - cell * 0.71) & (width >= 2 * radius - _SLACK)
-    return free | between(fits, free, ends)
+    fits |= whole & ~free
+    if ends is None:
+        return free | between(fits, free, None)
+    widths = np.zeros(free.shape)
+    widths[tuple(cells.T)] = np.minimum(width, 1e3)
+    return free | _enough(fits, widths, ends)
+
+
+def _enough(fits: np.ndarray, widths: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """As many connected pieces of `fits` (rows, columns) as connect the parts labelled `ends`, wide first."""
+    labels, count = ndimage.label(fits, _EIGHT)
+    found = []
+    for index, window in enumerate(ndimage.find_objects(labels), 1):
+        grown = tuple(slice(max(s.start - 2, 0), s.stop + 2) for s in window)
+        mine = labels[grown] == index
+        touched = set(ends[grown][ndimage.binary_dilation(mine, _EIGHT)].tolist()) - {0}
+        found.append((-float(np.median(widths[grown][mine])), index, touched))
+    part = list(range(int(ends.max(initial=0)) + 1))
+    keep = np.zeros(count + 1, bool)
+    for _, index, touched in sorted(found, key=lambda piece: piece[:2]):
+        joined = {part[end] for end in touched}
+        if len(joined) > 1:
+            keep[index] = True
+            part = [min(joined) if at in joined else at for at in part]
+    return keep[labels]
 
 
 def _corners(free: np.ndarray) -> np.ndarray:
