@@ -12,7 +12,9 @@ from scipy import ndimage
 from hm3dm3_env.scenes.layout import SceneModel, write_scene
 from hm3dm3_env.scenes.procedural import build_split, generate_house, split_seed
 from hm3dm3_env.scenes.procedural.__main__ import main
+from hm3dm3_env.scenes.procedural.build import build_one
 from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
+from hm3dm3_env.scenes.procedural.house import GENERATOR
 
 SEEDS = (0, 1, 2, 1_000_000, 1_000_001, 2_000_000)
 CELL = 0.05
@@ -161,3 +163,13 @@ def test_bad_arguments_give_a_clear_error(
 ) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_houses_of_an_older_generator_are_not_taken_for_new_ones(tmp_path: Path) -> None:
+    new = build_one(tmp_path, "mini", 0)
+    old = new.rename(new.parent / "pm00000-00000000000")
+    about = old / "00000000000.attributes.json"
+    next(old.glob("*.attributes.json")).rename(about)
+    about.write_text(about.read_text().replace(GENERATOR, "hm3dm3-procedural-0"))
+    assert build_one(tmp_path, "mini", 0) == new and old.is_dir()
+    assert build_split(tmp_path, "mini", 1) == [new]

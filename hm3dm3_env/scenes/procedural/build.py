@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tqdm import tqdm
 
 from hm3dm3_env.scenes.layout import write_dataset_config, write_scene
-from hm3dm3_env.scenes.procedural.house import build_house
+from hm3dm3_env.scenes.procedural.house import GENERATOR, build_house
 from hm3dm3_env.workers import worker_pool
 
 FIRST_SEED = {"train": 0, "val": 1_000_000, "mini": 2_000_000}
@@ -34,9 +35,15 @@ def scene_id(split: str, index: int) -> str:
 
 
 def finished(folder: Path, split: str, index: int) -> Path | None:
-    """The complete folder of a house, if it exists. Folders appear only when complete (see `write_scene`)."""
-    found = sorted(path for path in folder.glob(f"{scene_id(split, index)}-*") if path.is_dir())
-    return found[0] if found else None
+    """The complete folder of a house, if it exists. Folders appear only when complete (see `write_scene`).
+
+    Houses of another version of the generator stay where they are, for episodes that were made in them.
+    """
+    for path in sorted(folder.glob(f"{scene_id(split, index)}-*")):
+        about = path / f"{path.name.split('-')[-1]}.attributes.json"
+        if about.is_file() and json.loads(about.read_bytes())["source"].get("generator") == GENERATOR:
+            return path
+    return None
 
 
 def build_one(out: Path, split: str, index: int, plans: bool = False) -> Path:
