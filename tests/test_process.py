@@ -247,6 +247,27 @@ def test_the_worker_ends_with_a_killed_client(rooms_scene: Path) -> None:
     pytest.fail("the worker outlives its client")
 
 
+def test_a_fork_has_a_worker_of_its_own(remote: ProcessSimulator, rooms_scene: Path) -> None:
+    before = worker_of(remote)
+    child = os.fork()
+    if child == 0:  # no assert may leave this branch
+        good = False
+        try:
+            remote.render([Pose(2, 0, -2)], CAMERA)
+        except RuntimeError:  # its scene is not loaded yet
+            remote.load(rooms_scene)
+            frame = remote.render([Pose(2, 0, -2)], CAMERA)[0]
+            good = worker_of(remote) != before and bool(frame.depth.any())
+            remote.close()
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker_of(remote) == before and remote.render([Pose(2, 0, -2)], CAMERA)[0].depth.any()
+
+
+def test_ctrl_c_does_not_reach_the_worker(remote: ProcessSimulator) -> None:
+    assert os.getpgid(worker_of(remote)) != os.getpgid(0)
+
+
 # -- the shared memory -------------------------------------------------------------------------------------
 
 

@@ -102,6 +102,7 @@ class ProcessSimulator:
             RuntimeError: anything else that went wrong in it, with its stack.
         """
         with self._lock:
+            self._leave_to_parent()
             if self._worker is None:
                 raise RuntimeError("the simulator's worker is not running; call load(folder) first")
             limit = self.timeout if timeout is None else timeout
@@ -118,6 +119,11 @@ class ProcessSimulator:
         if kind:
             raise RuntimeError(f"{self.backend} in {self.python} failed:\n{reply['trace']}")
         return reply, results
+
+    def _leave_to_parent(self) -> None:
+        """After a fork, two processes would talk to one worker: the child begins one of its own."""
+        if self._worker is not None and self._worker.owner != os.getpid():
+            self._worker = self._navigator = None
 
     def _died(self, doing: str, error: Exception) -> SimulatorDied:
         assert self._worker is not None
@@ -142,6 +148,7 @@ class ProcessSimulator:
         """Make the scene in `folder` current, in a new worker if the last one is gone."""
         folder = Path(folder).absolute()
         with self._lock:
+            self._leave_to_parent()
             if self._worker is None:
                 self._start()
             assert self._worker is not None
@@ -280,6 +287,7 @@ class _Worker:
                 stderr=self.log,
                 pass_fds=[theirs.fileno(), self.frames.descriptor],
                 env=environment,
+                start_new_session=True,  # Ctrl-C is for the client, which ends the worker in order
             )
         except OSError as error:
             self.connection.close()
@@ -287,7 +295,10 @@ class _Worker:
             raise ValueError(f"sim.python={python}: cannot be started ({error.strerror})") from error
         finally:
             theirs.close()
-        self._finalizer = weakref.finalize(self, _kill, self.process, self.connection, self.frames)
+        self.owner = os.getpid()
+        self._finalizer = weakref.finalize(
+            self, _kill, self.process, self.connection, self.frames, self.owner
+        )
 
     def end(self, wait: float) -> int | None:
         """Wait `wait` seconds for the process to end by itself, then kill it; its exit code."""
@@ -311,9 +322,13 @@ class _Worker:
             self.log.truncate(0)
 
 
-def _kill(process: subprocess.Popen, connection: Connection, frames: protocol.SharedFrames) -> None:
+def _kill(
+    process: subprocess.Popen, connection: Connection, frames: protocol.SharedFrames, owner: int
+) -> None:
     connection.close()
     frames.close()
+    if os.getpid() != owner:  # a fork of the client: the worker is not its own
+        return
     if process.poll() is None:
         process.kill()
     process.wait()
