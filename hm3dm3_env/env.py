@@ -16,6 +16,7 @@ from hm3dm3_env.cli import build
 from hm3dm3_env.config import EnvConfig
 from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.goals import photo_camera
+from hm3dm3_env.episodes.scene_check import check_scene
 from hm3dm3_env.episodes.schema import Episode, load_split
 from hm3dm3_env.files import data_root
 from hm3dm3_env.geometry import Pose
@@ -151,6 +152,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
             )
         self.episode = episode
         self.sim.load(episode.scene)
+        check_scene(episode, self.sim.scene)
         self.agents = list(self.possible_agents)
         self.poses = list(episode.starts)
         self.rules = Rules(self.config.task, len(self.poses), len(episode.goals), episode.makespan)

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.goals import GoalConfig
 from hm3dm3_env.episodes.sampler import EpisodePlan, NoEpisode, SamplingConfig, SceneSampler, plan_split
+from hm3dm3_env.episodes.scene_check import changed_files, scene_files
 from hm3dm3_env.episodes.schema import FORMAT, VERSION, EpisodeError, read_json
 from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, write_atomic
 from hm3dm3_env.scenes.hm3dsem import scene_folders
@@ -122,7 +123,7 @@ def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
 
 def _run(jobs: list[tuple[Any, ...]], workers: int) -> list[str]:
     """Run what is not done yet; returns the reasons of all dropped episodes, in order of scenes."""
-    todo = [job for job in jobs if not _done(job[-1], job[-2])]
+    todo = [job for job in jobs if not _done(job[-1], job[-2], job[0])]
     bar = tqdm(total=len(jobs), initial=len(jobs) - len(todo), desc="episodes", unit="scene")
     if workers <= 1:
         for job in todo:
@@ -137,11 +138,16 @@ def _run(jobs: list[tuple[Any, ...]], workers: int) -> list[str]:
     return [line for job in jobs for line in read_json(job[-1])["dropped"]]
 
 
-def _done(path: Path, fingerprint: str) -> bool:
+def _done(path: Path, fingerprint: str, scene: Path) -> bool:
+    """Whether a scene's file is there, made with the same settings from the same files."""
     try:
-        return read_json(path).get("fingerprint") == fingerprint
+        content = read_json(path)
     except EpisodeError:
         return False
+    known = content.get("scene_files")
+    if content.get("fingerprint") != fingerprint or not known:
+        return False
+    return not changed_files(known, scene_files(scene))
 
 
 def _scene_job(
@@ -186,6 +192,7 @@ def _scene_job(
         "version": VERSION,
         "scene": scene.name,
         "fingerprint": fingerprint,
+        "scene_files": scene_files(scene),
         "objects": objects,
         "episodes": episodes,
         "dropped": dropped,

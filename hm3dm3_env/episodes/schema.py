@@ -13,7 +13,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,7 @@ _CONTENT = {
         "scene": {"type": "string"},
         "episodes": {"type": "array"},
         "objects": {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}},
+        "scene_files": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
 
@@ -135,7 +136,7 @@ class Goal:
 @dataclass(frozen=True)
 class Episode:
     """One episode, ready to be played: scene folder, floor, K starts, M goals, and the oracle makespan in
-    metres."""
+    metres; with the file that it was read from, and the SHA-256 of the scene's files that it was made for."""
 
     id: str
     index: int
@@ -147,6 +148,8 @@ class Episode:
     goals: tuple[Goal, ...]
     makespan: float
     objects: dict[int, SceneObject]
+    file: Path = Path()
+    scene_files: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def viewpoints(self) -> list[np.ndarray]:
@@ -229,7 +232,8 @@ def _load_content(path: Path, scene: str, root: Path, split: str) -> list[Episod
     objects = {
         int(key): _object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()
     }
-    return [_episode(value, objects, root / scene, split, path) for value in content["episodes"]]
+    files = content.get("scene_files", {})
+    return [_episode(value, objects, root / scene, split, path, files) for value in content["episodes"]]
 
 
 def _object(value: dict[str, Any], where: str) -> SceneObject:
@@ -250,7 +254,14 @@ def _object(value: dict[str, Any], where: str) -> SceneObject:
     return SceneObject(category, position, viewpoints)
 
 
-def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: str, path: Path) -> Episode:
+def _episode(
+    value: Any,
+    objects: dict[int, SceneObject],
+    scene: Path,
+    split: str,
+    path: Path,
+    files: dict[str, str],
+) -> Episode:
     name = value.get("episode_id", "?") if isinstance(value, dict) else "?"
     where = f"{path}: episode {name}"
     _check(value, _EPISODE, where)
@@ -303,6 +314,8 @@ def _episode(value: Any, objects: dict[int, SceneObject], scene: Path, split: st
         tuple(goals),
         value["makespan"],
         objects,
+        path,
+        files,
     )
 
 

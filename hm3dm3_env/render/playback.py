@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.episodes.goals import photo_camera
+from hm3dm3_env.episodes.scene_check import check_scene
 from hm3dm3_env.episodes.schema import Episode, load_split
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.mapping import MapConfig, SharedMap
@@ -52,6 +53,7 @@ class Replay:
         _check_declarations(record)
         self.sim = sim or EmbeddedSimulator()
         self.sim.load(self.episode.scene)
+        check_scene(self.episode, self.sim.scene)
         self.poses = [[Pose(x, record.floor_height, z, heading, pitch) for x, z, heading, pitch in row]
                       for row in table.tolist()]
         self.alive = _alive(table, record.makespan, TaskConfig())
