@@ -139,17 +139,6 @@ def test_nothing_loaded_and_nothing_there(tmp_path: Path, rooms_scene: Path) -> 
         sim.navigator  # noqa: B018
 
 
-def test_scenes_are_kept_ready(tmp_path: Path, rooms_scene: Path) -> None:
-    sim = EmbeddedSimulator(cache=1)
-    sim.load(rooms_scene)
-    first = sim.scene
-    sim.load(rooms_scene)
-    assert sim.scene is first
-    sim.load(write_two_rooms(tmp_path, None))
-    sim.load(rooms_scene)
-    assert sim.scene is not first and sim.scene.id == first.id
-
-
 # -- where the body can stand ------------------------------------------------------------------------------
 
 

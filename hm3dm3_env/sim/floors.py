@@ -55,6 +55,8 @@ class Floor:
 
 def floors_of_mesh(triangles: np.ndarray, body: Body) -> tuple[list[Floor], np.ndarray]:
     """The floors in (T, 3, 3) triangles (y up), lowest first, and the (3,) low corner of their grids."""
+    if not len(triangles):
+        return [], np.zeros(3)
     climb = _whole(body.max_climb / body.cell_height)
     voxels = voxelise(triangles, body.cell_size, body.cell_height, body.max_slope_deg, climb)
     clearance = ceil(body.height / body.cell_height)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hm3dm3_env.geometry import Pose, forward, wrap
-from hm3dm3_env.sim.base import Body
+from hm3dm3_env.sim.base import MIN_FLOOR_AREA, Body
 from hm3dm3_env.sim.floors import Floor, floors_of_mesh, floors_of_navmesh
 from hm3dm3_env.sim.navmesh import read_navmesh
 
@@ -34,10 +34,13 @@ class GridNavigator:
         triangles: (T, 3, 3) of the scene, y up, metres.
         body: the walkable surface is computed for it.
         cache_bytes: memory for what is kept.
+        name: of the scene, for errors, e.g. its folder.
     """
 
-    def __init__(self, triangles: np.ndarray, body: Body, cache_bytes: int = CACHE_BYTES) -> None:
-        self._set(body, *floors_of_mesh(triangles, body), cache_bytes)
+    def __init__(
+        self, triangles: np.ndarray, body: Body, cache_bytes: int = CACHE_BYTES, name: str = ""
+    ) -> None:
+        self._set(body, *floors_of_mesh(triangles, body), cache_bytes, name)
 
     @classmethod
     def from_navmesh(
@@ -50,11 +53,12 @@ class GridNavigator:
             FileNotFoundError, ValueError: see `read_navmesh`.
         """
         navigator = cls.__new__(cls)
-        navigator._set(body, *floors_of_navmesh(read_navmesh(path), body, triangles), cache_bytes)
+        navigator._set(body, *floors_of_navmesh(read_navmesh(path), body, triangles), cache_bytes, str(path))
         return navigator
 
-    def _set(self, body: Body, levels: list[Floor], origin: np.ndarray, cache_bytes: int) -> None:
+    def _set(self, body: Body, levels: list[Floor], origin: np.ndarray, cache_bytes: int, name: str) -> None:
         self.body, self.cell, self.levels, self.origin = body, body.cell_size, levels, origin
+        self.name = name
         self.floors = [level.height for level in levels]
         self._shape = levels[0].free.shape if levels else (1, 1)
         self._cache_bytes = cache_bytes
@@ -157,17 +161,33 @@ class GridNavigator:
         """A standable point, uniform over the floor's free area.
 
         Raises:
-            ValueError: the floor has no free cell.
+            ValueError: the scene has no such floor, or nothing on it that the body could stand on.
         """
+        if not 0 <= floor < len(self.levels) or not self.levels[floor].free.any():
+            raise ValueError(self._nowhere(floor))
         level = self.levels[floor]
         cells = np.argwhere(level.free)
-        if not len(cells):
-            raise ValueError(f"floor {floor} has no place where the body could stand")
         while True:
             point = self.center(floor, cells[rng.integers(len(cells))])
             point[[0, 2]] += rng.uniform(-0.49, 0.49, 2) * self.cell
             if level.outline.contains(*self._place(point)):
                 return point
+
+    def _nowhere(self, floor: int) -> str:
+        """Why there is no place on a floor, for an error."""
+        body, count = self.body, len(self.levels)
+        where = (
+            f"{self.name or 'this scene'}: no place on floor {floor} of {count} where the body could stand"
+        )
+        if 0 < count <= floor:
+            return f"{where}; floors are 0 to {count - 1}"
+        return (
+            f"{where} (radius {body.radius:g} m, height {body.height:g} m, steps of {body.max_climb:g} m). "
+            f"Floors are level surfaces of {MIN_FLOOR_AREA:g} m2 with {body.height:g} m of room above, and "
+            "pieces of less than 1 m2 are dropped: is the mesh whole, in metres and with z up in its file? "
+            "'python -m hm3dm3_env.scenes.inspect' shows what was found; a smaller body (body.radius, "
+            "body.height) may fit"
+        )
 
     # -- moving --------------------------------------------------------------------------------------------
 

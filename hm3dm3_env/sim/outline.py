@@ -54,7 +54,7 @@ class Outline:
 
     def nearest(self, row: float, column: float) -> tuple[float, float] | None:
         """The place inside, just off an edge, that is nearest to one outside; None: nothing is inside."""
-        if not len(self.edges):
+        if not len(self.edges) or not (np.isfinite(row) and np.isfinite(column)):
             return None
         start, along = self.edges[:, :2], self.edges[:, 2:] - self.edges[:, :2]
         share = (((row, column) - start) * along).sum(1) / np.maximum((along**2).sum(1), 1e-12)

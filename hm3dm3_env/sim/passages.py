@@ -15,7 +15,7 @@ from skimage.morphology import skeletonize
 from hm3dm3_env.sim.voxels import clip
 from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, islands
 
-_SLACK = 5e-3
+_SLACK = 7e-3
 """Metres by which a passage may seem to fall short of the body's width (ours; measured widths are up to 2 mm
 too small, see `_SIDES`, and the position of a cell's centre costs as much again)."""
 _EIGHT = np.ones((3, 3), bool)
@@ -57,7 +57,7 @@ def open_passages(
     # A cell's centre is at most half a diagonal off the middle of a passage; a passage of the body's width
     # then always has a row of cells that are neighbours by their sides.
     fits = np.zeros_like(free)
-    fits[tuple(cells.T)] = (near >= radius - cell * 0.71) & (width >= 2 * radius - _SLACK)
+    fits[tuple(cells.T)] = (near >= radius - cell * 0.71 - _SLACK / 2) & (width >= 2 * radius - _SLACK)
     fits |= whole & ~free
     if ends is None:
         return free | between(fits, free, None)
