@@ -174,17 +174,22 @@ def _paint(
     island[rows[near], columns[near]] = label
 
 
-def _indoors(surface: np.ndarray, triangles: np.ndarray, samples: int = 64) -> float:
+def _indoors(surface: np.ndarray, triangles: np.ndarray, samples: int = 32) -> float:
     """The share of places on (N, 3, 3) triangles of a navmesh that have something of a scene above them."""
     spots = surface[np.linspace(0, len(surface) - 1, samples).astype(int)].mean(1)
-    flat = triangles[..., [0, 2]].astype(float)
-    low, high = flat.min(1), flat.max(1)
+    x, y, z = triangles[..., 0], triangles[..., 1], triangles[..., 2]
+    over = triangles[y.min(1) > spots[:, 1].min() + 0.5]
+    x, y, z = over[..., 0], over[..., 1].min(1), over[..., 2]
+    bounds = x.min(1), x.max(1), z.min(1), z.max(1)
     found = 0
-    for x, y, z in spots:
-        near = ((low <= (x, z)) & (high >= (x, z))).all(1) & (triangles[..., 1].min(1) > y + 0.5)
-        a, b, c = (flat[near, k] - (x, z) for k in range(3))
-        turns = [p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0] for p, q in ((a, b), (b, c), (c, a))]
-        found += bool((np.all([t >= 0 for t in turns], 0) | np.all([t <= 0 for t in turns], 0)).any())
+    for spot in spots:
+        near = (
+            (bounds[0] <= spot[0]) & (bounds[1] >= spot[0]) & (bounds[2] <= spot[2]) & (bounds[3] >= spot[2])
+        )
+        ends = over[near & (y > spot[1] + 0.5)][..., [0, 2]] - spot[[0, 2]]
+        following = np.roll(ends, -1, 1)
+        turns = ends[..., 0] * following[..., 1] - ends[..., 1] * following[..., 0]
+        found += bool(((turns >= 0).all(1) | (turns <= 0).all(1)).any())
     return found / samples
 
 
