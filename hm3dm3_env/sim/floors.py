@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -35,6 +36,11 @@ class Floor:
     islands: np.ndarray
     nearest: np.ndarray
     roadmap: Roadmap
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """(N, 2) rows and columns of the free cells."""
+        return np.argwhere(self.free).astype(np.int32)
 
     @classmethod
     def of(cls, height: float, outline: Outline, heights: np.ndarray) -> Floor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from math import hypot, radians
 from pathlib import Path
 
@@ -20,8 +21,21 @@ OFF_MESH = 0.5
 CACHE_BYTES = 64 << 20
 """Memory for searches from sets of targets that are kept (ours)."""
 _STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
-_Search = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
-"""(T, 2) places of targets in cells, and what `Roadmap.solve` finds for them."""
+
+
+@dataclass
+class _Search:
+    """The (T, 3) `targets` on a floor that count, their (T, 2) places `ends` in cells, and what
+    `Roadmap.solve` finds for them."""
+
+    targets: np.ndarray
+    ends: np.ndarray
+    lengths: np.ndarray
+    following: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return self.targets.nbytes + self.ends.nbytes + self.lengths.nbytes + self.following.nbytes
 
 
 class GridNavigator:
@@ -166,7 +180,7 @@ class GridNavigator:
         if not 0 <= floor < len(self.levels) or not self.levels[floor].free.any():
             raise ValueError(self._nowhere(floor))
         level = self.levels[floor]
-        cells = np.argwhere(level.free)
+        cells = level.cells
         while True:
             point = self.center(floor, cells[rng.integers(len(cells))])
             point[[0, 2]] += rng.uniform(-0.49, 0.49, 2) * self.cell
@@ -248,29 +262,31 @@ class GridNavigator:
 
     # -- distances -----------------------------------------------------------------------------------------
 
-    def _solved(self, floor: int, targets: np.ndarray) -> _Search:
-        """The places (T, 2) of the targets that count, and the lengths from a floor's corners to them."""
+    def _search(self, floor: int, targets: np.ndarray) -> _Search:
+        """What is known about the shortest ways on a floor to (T, 3) targets, kept by targets."""
         key = (floor, targets.tobytes())
         if key in self._searches:
             self._searches.move_to_end(key)
             return self._searches[key]
         level = self.levels[floor]
+        targets = targets[self._floors_of(targets) == floor]
         ends = self._places(level, targets)
-        ends = np.ascontiguousarray(ends[np.isfinite(ends[:, 0])])
-        result = ends, level.roadmap.solve(ends)
-        self._searches[key] = result
-        self._kept += _bytes(key, result)
+        near = np.isfinite(ends[:, 0])
+        ends = np.ascontiguousarray(ends[near])
+        search = _Search(targets[near], ends, *level.roadmap.solve(ends))
+        self._searches[key] = search
+        self._kept += search.nbytes + len(key[1])
         while self._kept > self._cache_bytes and len(self._searches) > 1:
-            self._kept -= _bytes(*self._searches.popitem(last=False))
-        return result
+            (_, old), gone = self._searches.popitem(last=False)
+            self._kept -= gone.nbytes + len(old)
+        return search
 
     def _places(self, level: Floor, points: np.ndarray) -> np.ndarray:
         """(P, 2) row and column of (P, 3) points, with fractions; of those off the free area the nearest
         place in it, NaN if that is farther than OFF_MESH."""
         places = (points[:, [2, 0]] - self.origin[[2, 0]]) / self.cell
-        for i, (row, column) in enumerate(places):
-            if level.outline.contains(row, column):
-                continue
+        for i in np.flatnonzero(~level.outline.contain(places)):
+            row, column = places[i]
             near = level.outline.nearest(row, column)
             if near is None or hypot(near[0] - row, near[1] - column) * self.cell > OFF_MESH:
                 near = (np.nan, np.nan)
@@ -284,20 +300,23 @@ class GridNavigator:
         nearest place in it, if that is within OFF_MESH.
         """
         points = np.asarray(points, float).reshape(-1, 3)
-        targets = np.asarray(targets, float).reshape(-1, 3)
+        targets = np.ascontiguousarray(np.asarray(targets, float).reshape(-1, 3))
         result = np.full(len(points), np.inf)
-        mine, theirs = self._floors_of(points), self._floors_of(targets)
-        for floor in sorted(set(mine.tolist()) & set(theirs.tolist()) - {-1}):
-            ends, solved = self._solved(floor, targets[theirs == floor])
-            level, chosen = self.levels[floor], np.flatnonzero(mine == floor)
+        mine = self._floors_of(points)
+        for floor, level in enumerate(self.levels):
+            chosen = np.flatnonzero(mine == floor)
+            search = self._search(floor, targets) if len(chosen) else None
+            if search is None or not len(search.ends):
+                continue
             places = self._places(level, points[chosen])
-            chosen, places = chosen[np.isfinite(places[:, 0])], places[np.isfinite(places[:, 0])]
-            result[chosen] = level.roadmap.lengths_from(places, ends, solved) * self.cell
+            near = np.isfinite(places[:, 0])
+            lengths = level.roadmap.lengths_from(places[near], search.ends, search.lengths)
+            result[chosen[near]] = lengths * self.cell
         return result
 
     def _floors_of(self, points: np.ndarray) -> np.ndarray:
         """(P,) `floor_of` of (P, 3) points."""
-        if len(points) < 4 or not self.levels:
+        if len(points) < 16 or not self.levels:
             return np.array([self.floor_of(point) for point in points], int)
         cells = self.cells(points)
         surfaces = np.stack([level.heights[cells[:, 0], cells[:, 1]] for level in self.levels])
@@ -308,24 +327,18 @@ class GridNavigator:
     def path(self, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """(N, 3) corners of the shortest path from `start` to the nearest of (T, 3) targets, or N = 0."""
         start = np.asarray(start, float)
-        targets = np.asarray(targets, float).reshape(-1, 3)
+        targets = np.ascontiguousarray(np.asarray(targets, float).reshape(-1, 3))
         floor = self.floor_of(start)
-        mine = targets[self._floors_of(targets) == floor] if floor >= 0 else targets[:0]
-        if not len(mine):
+        if floor < 0:
             return np.zeros((0, 3))
-        level = self.levels[floor]
+        level, search = self.levels[floor], self._search(floor, targets)
         place = self._places(level, start[None])[0]
-        ends, solved = self._solved(floor, mine)
-        corners = level.roadmap.path(place, ends, solved) if np.isfinite(place[0]) else np.zeros((0, 2))
-        if not len(corners):
+        if not np.isfinite(place[0]):
+            return np.zeros((0, 3))
+        corners, end = level.roadmap.path(place, search.ends, search.lengths, search.following)
+        if end < 0:
             return np.zeros((0, 3))
         points = np.empty((len(corners), 3))
         points[:, [2, 0]] = self.origin[[2, 0]] + corners * self.cell
         points[:, 1] = [level.heights[self._cell(point)] for point in points]
-        end = mine[np.hypot(mine[:, 0] - points[-1, 0], mine[:, 2] - points[-1, 2]).argmin()]
-        return np.vstack([start, points[1:-1], end])
-
-
-def _bytes(key: tuple[int, bytes], search: _Search) -> int:
-    ends, (lengths, following) = search
-    return len(key[1]) + ends.nbytes + lengths.nbytes + following.nbytes
+        return np.vstack([start, points, search.targets[end]])

@@ -42,6 +42,10 @@ class Outline:
         """Whether a place is inside."""
         return bool(_contains(*self.tables, row, column))
 
+    def contain(self, places: np.ndarray) -> np.ndarray:
+        """(P,) bool: which of (P, 2) places are inside."""
+        return _contain(*self.tables, places)
+
     def meets(self, row: float, column: float, d_row: float, d_column: float) -> tuple[float, int]:
         """The share (0..1) of a move from inside to the first edge, and that edge's index (1, -1: none)."""
         share, edge = meets(*self.tables, row, column, d_row, d_column)
@@ -149,6 +153,15 @@ def _contains(edges, first, mine, inside, row, column):
         if (here > 0) != (there > 0):
             found = not found
     return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _contain(edges, first, mine, inside, places):
+    out = np.zeros(len(places), np.bool_)
+    for i in range(len(places)):
+        if abs(places[i, 0]) < 1e9 and abs(places[i, 1]) < 1e9:
+            out[i] = _contains(edges, first, mine, inside, places[i, 0], places[i, 1])
+    return out
 
 
 @numba.njit(cache=True, nogil=True)

@@ -39,26 +39,26 @@ class Roadmap:
             self.places, self.walls, self.first, self.others, self.lengths, targets, *self.outline.tables
         )
 
-    def lengths_from(
-        self, places: np.ndarray, targets: np.ndarray, solved: tuple[np.ndarray, np.ndarray]
-    ) -> np.ndarray:
-        """(P,) lengths of the shortest paths from (P, 2) places inside to the nearest target, in cells."""
-        return _first_seen(places, self.places, self.walls, targets, solved[0], *self.outline.tables)[0]
+    def lengths_from(self, places: np.ndarray, targets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """(P,) lengths of the shortest paths from (P, 2) places inside to the nearest of the targets, for
+        which the corners' `lengths` were found."""
+        return _first_seen(places, self.places, self.walls, targets, lengths, *self.outline.tables)[0]
 
     def path(
-        self, place: np.ndarray, targets: np.ndarray, solved: tuple[np.ndarray, np.ndarray]
-    ) -> np.ndarray:
-        """(N, 2) places of the shortest path from a place inside to the nearest target; N = 0: none."""
-        lengths, seen = _first_seen(
-            place[None], self.places, self.walls, targets, solved[0], *self.outline.tables
+        self, place: np.ndarray, targets: np.ndarray, lengths: np.ndarray, following: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """(N, 2) corners of the shortest path from a place inside to the nearest target, and which target
+        that is (-1: there is no path)."""
+        found, seen = _first_seen(
+            place[None], self.places, self.walls, targets, lengths, *self.outline.tables
         )
-        if not np.isfinite(lengths[0]):
-            return np.zeros((0, 2))
-        points, at = [place], int(seen[0])
+        if not np.isfinite(found[0]):
+            return np.zeros((0, 2)), -1
+        at, corners = int(seen[0]), []
         while at >= 0:
-            points.append(self.places[at])
-            at = int(solved[1][at])
-        return np.stack([*points, targets[-1 - at]])
+            corners.append(self.places[at])
+            at = int(following[at])
+        return np.array(corners).reshape(-1, 2), -1 - at
 
     @property
     def nbytes(self) -> int:
