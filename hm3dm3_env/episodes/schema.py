@@ -208,8 +208,7 @@ def load_split(data: Path | str, split: str, scenes: set[str] | None = None) -> 
     data = Path(data)
     folder = data / "episodes" / split
     path = folder / f"{split}.json.gz"
-    header = read_json(path)
-    _check(header, _HEADER, str(path))
+    header = read_header(data, split)
     root = data / "scenes" / header["scenes_root"]
     episodes: list[Episode] = []
     for scene in header["scenes"]:
@@ -222,21 +221,48 @@ def load_split(data: Path | str, split: str, scenes: set[str] | None = None) -> 
     return sorted(episodes, key=lambda episode: episode.index)
 
 
-def _load_content(path: Path, scene: str, root: Path, split: str) -> list[Episode]:
+def read_header(data: Path, split: str) -> dict[str, Any]:
+    """The header of a split, checked.
+
+    Raises:
+        EpisodeError: it cannot be read or lacks a field.
+    """
+    path = data / "episodes" / split / f"{split}.json.gz"
+    header = read_json(path)
+    _check(header, _HEADER, str(path))
+    return header
+
+
+def read_content(path: Path, scene: str) -> dict[str, Any]:
+    """The content file of a scene as it is; its objects and episodes are still to be parsed.
+
+    Raises:
+        EpisodeError: it cannot be read, lacks a field, or is that of another scene.
+    """
     content = read_json(path)
     _check(content, _CONTENT, str(path))
     if content["scene"] != scene:
         raise EpisodeError(f"{path}: scene: is {content['scene']!r}, but the file is listed for {scene!r}")
+    return content
+
+
+def _load_content(path: Path, scene: str, root: Path, split: str) -> list[Episode]:
+    content = read_content(path, scene)
     if not (root / scene).is_dir():
         raise EpisodeError(f"{path}: scene: no folder {root / scene}; generate or copy the scenes there")
     objects = {
-        int(key): _object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()
+        int(key): parse_object(value, f"{path}: objects.{key}") for key, value in content["objects"].items()
     }
     files = content.get("scene_files", {})
-    return [_episode(value, objects, root / scene, split, path, files) for value in content["episodes"]]
+    return [parse_episode(value, objects, root / scene, split, path, files) for value in content["episodes"]]
 
 
-def _object(value: dict[str, Any], where: str) -> SceneObject:
+def parse_object(value: dict[str, Any], where: str) -> SceneObject:
+    """One of a content file's objects, checked; `where` opens the error's message.
+
+    Raises:
+        EpisodeError: a field is missing or has the wrong shape.
+    """
     try:
         position, viewpoints = np.asarray(value["position"], float), np.asarray(value["viewpoints"], float)
         category = str(value["category"])
@@ -254,7 +280,7 @@ def _object(value: dict[str, Any], where: str) -> SceneObject:
     return SceneObject(category, position, viewpoints)
 
 
-def _episode(
+def parse_episode(
     value: Any,
     objects: dict[int, SceneObject],
     scene: Path,
@@ -262,6 +288,11 @@ def _episode(
     path: Path,
     files: dict[str, str],
 ) -> Episode:
+    """One episode of a content file `path`, checked.
+
+    Raises:
+        EpisodeError: names file, episode and field.
+    """
     name = value.get("episode_id", "?") if isinstance(value, dict) else "?"
     where = f"{path}: episode {name}"
     _check(value, _EPISODE, where)
