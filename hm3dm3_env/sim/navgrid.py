@@ -233,32 +233,15 @@ class GridNavigator:
         here = self._inside(level, start)
         if here is None or hypot(here[0] - start[0], here[2] - start[2]) > OFF_MESH:
             return start
-        rest = delta
-        for _ in range(3 if self.body.allow_sliding else 1):
-            gone, edge = self._until_blocked(level, here, rest)
-            here = here + gone
-            if edge < 0:
-                break
-            along = level.outline.along(edge)[[1, 0]] * (1, 1)  # x, z
-            rest = rest - gone
-            share = rest[0] * along[0] + rest[2] * along[1]
-            rest = np.array([along[0] * share, 0.0, along[1] * share])
-        here[1] = level.heights[self._cell(here)]
-        return here
-
-    def _until_blocked(self, level: Floor, start: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, int]:
-        """(3,) what of a move is possible, and the edge that ends it (-1: none)."""
-        length = hypot(delta[0], delta[2])
-        if length == 0:
-            return np.zeros(3), -1
-        row, column = self._place(start)
-        share, edge = level.outline.meets(row, column, delta[2] / self.cell, delta[0] / self.cell)
-        if edge >= 0:
-            share = max(share - SKIN / length, 0.0)
-        there = (row + share * delta[2] / self.cell, column + share * delta[0] / self.cell)
-        if not level.outline.contains(*there):  # through the very corner of two edges
-            return np.zeros(3), edge
-        return share * delta, edge
+        row, column = self._place(here)
+        move = float(delta[2]) / self.cell, float(delta[0]) / self.cell
+        if self.body.allow_sliding:
+            row, column = level.outline.slide(row, column, *move)
+        else:
+            row, column = level.outline.stop(row, column, *move, SKIN / self.cell)
+        there = np.array([self.origin[0] + column * self.cell, 0.0, self.origin[2] + row * self.cell])
+        there[1] = level.heights[self._cell(there)]
+        return there
 
     # -- distances -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,8 @@ Coordinates are in cells (row, column): whole numbers are borders of cells.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numba
 import numpy as np
 import shapely
@@ -13,6 +15,10 @@ _SPOT = (0.5 + 3.1e-4, 0.5 + 5.3e-4)
 """Where a cell is asked whether it is inside: next to its middle, where hardly any edge runs exactly."""
 _CLEAR = 1e-3
 """Cells are free if their middle is inside and edges are this far from it, in cells (`_SPOT` is nearer)."""
+_AROUND = np.stack([np.cos(np.arange(16) * np.pi / 8), np.sin(np.arange(16) * np.pi / 8)], 1)
+"""Steps from an edge in search of the inside."""
+_SLACK = 0.02
+"""Detour's circle around a move is 1 mm wider than the move, in cells of 5 cm."""
 _NEAR = 1e-6
 """Edges this near a cell count as in it too, in cells: moves along borders of cells then miss none."""
 
@@ -51,10 +57,47 @@ class Outline:
         share, edge = meets(*self.tables, row, column, d_row, d_column)
         return float(share), int(edge)
 
-    def along(self, edge: int) -> np.ndarray:
-        """(2,) direction of an edge, of length 1."""
-        r0, c0, r1, c1 = self.edges[edge]
-        return np.array([r1 - r0, c1 - c0]) / np.hypot(r1 - r0, c1 - c0)
+    def stop(
+        self, row: float, column: float, d_row: float, d_column: float, skin: float
+    ) -> tuple[float, float]:
+        """Where a move from inside ends: `skin` before the first edge, or at its end."""
+        share, edge = self.meets(row, column, d_row, d_column)
+        if edge >= 0:
+            share = max(share - skin / float(np.hypot(d_row, d_column)), 0.0)
+        there = row + share * d_row, column + share * d_column
+        return there if self.contains(*there) else (row, column)  # not through the very corner of two edges
+
+    def slide(self, row: float, column: float, d_row: float, d_column: float) -> tuple[float, float]:
+        """Where a move ends that slides along edges, by Detour's rule: of all edges of what is connected to
+        its start within the circle that has the move for a diameter, the place nearest to its end."""
+        if self.meets(row, column, d_row, d_column)[1] < 0:
+            return row + d_row, column + d_column
+        reach = float(np.hypot(d_row, d_column)) / 2 + _SLACK
+        circle = shapely.Point(row + d_row / 2, column + d_column / 2).buffer(reach)
+        parts = shapely.get_parts(shapely.intersection(self.area, circle))
+        parts = parts[shapely.area(parts) > 0]
+        if not len(parts):
+            return row, column
+        mine = parts[shapely.distance(parts, shapely.Point(row, column)).argmin()]
+        end = shapely.Point(row + d_row, column + d_column)
+        if shapely.distance(mine, end) > 0:  # whole edges count, also beyond the circle
+            lines = shapely.linestrings(self.edges.reshape(-1, 2, 2))
+            touched = lines[shapely.distance(lines, mine) < _NEAR]
+            if not len(touched):
+                return row, column
+            line = touched[shapely.distance(touched, end).argmin()]
+            end = shapely.line_interpolate_point(line, shapely.line_locate_point(line, end))
+        if not self.contains(end.x, end.y):  # it is on an edge
+            return self.nearest(end.x, end.y) or (row, column)
+        return end.x, end.y
+
+    @cached_property
+    def area(self) -> shapely.Geometry:
+        """The inside as polygons."""
+        lines = shapely.unary_union(shapely.linestrings(self.edges.reshape(-1, 2, 2)))
+        faces = shapely.get_parts(shapely.polygonize([lines]))
+        spots = shapely.get_coordinates(shapely.point_on_surface(faces)).reshape(-1, 2)
+        return shapely.unary_union([face for face, mine in zip(faces, self.contain(spots)) if mine])
 
     def nearest(self, row: float, column: float) -> tuple[float, float] | None:
         """The place inside, just off an edge, that is nearest to one outside; None: nothing is inside."""
@@ -65,21 +108,19 @@ class Outline:
         places = start + np.clip(share, 0, 1)[:, None] * along
         gaps = np.hypot(places[:, 0] - row, places[:, 1] - column)
         for edge in np.argsort(gaps, kind="stable")[:8]:
-            across = self.along(edge)[::-1] * (1, -1)
-            for side in (across, -across, self.along(edge), -self.along(edge)):
-                place = places[edge] + side * 10 * _CLEAR
-                if self.contains(*place):
-                    return float(place[0]), float(place[1])
+            across = along[edge][::-1] * (1, -1) / np.hypot(*along[edge])
+            for ways in (np.stack([across, -across]), _AROUND):  # at corners neither side need be inside
+                around = places[edge] + 10 * _CLEAR * ways
+                inside = around[self.contain(around)]
+                if len(inside):
+                    near = inside[np.hypot(inside[:, 0] - row, inside[:, 1] - column).argmin()]
+                    return float(near[0]), float(near[1])
         return None
 
     def with_cells(self, cells: np.ndarray) -> Outline:
         """The outline of this area and the given cells, (rows, columns) bool, together."""
-        lines = shapely.unary_union(shapely.linestrings(self.edges.reshape(-1, 2, 2)))
-        faces = shapely.get_parts(shapely.polygonize([lines]))
-        spots = shapely.get_coordinates(shapely.point_on_surface(faces)).reshape(-1, 2)
-        mine = [face for face, (row, column) in zip(faces, spots) if self.contains(row, column)]
         rows, columns = np.nonzero(cells)
-        area = shapely.unary_union([*mine, *shapely.box(rows, columns, rows + 1, columns + 1)])
+        area = shapely.unary_union([self.area, *shapely.box(rows, columns, rows + 1, columns + 1)])
         edges = [np.zeros((0, 4))]
         for part in shapely.get_parts(area):
             for ring in [part.exterior, *part.interiors]:
