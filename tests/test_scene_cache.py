@@ -140,7 +140,7 @@ def test_nowhere_to_write(scan: Path, tmp_path: Path) -> None:
     sim = EmbeddedSimulator(cache=str(tmp_path / "file" / "cache"))
     with pytest.warns(UserWarning, match="could not be kept"):
         sim.load(scan)
-    assert look(sim)[0].depth.any()
+        assert look(sim)[0].depth.any()
 
 
 def test_small_scenes_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
