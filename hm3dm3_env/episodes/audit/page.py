@@ -201,7 +201,7 @@ def _svg(figure: Figure) -> str:
     """The figure as an <svg> element; the same figure gives the same text."""
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "hm3dm3", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hm3dm3_env.episodes.audit.findings import Report, Settings
 from hm3dm3_env.episodes.schema import Episode
+from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 TOLERANCE = 2e-3
@@ -27,6 +28,8 @@ class PlaceCheck:
     def __init__(self, sim: EmbeddedSimulator, settings: Settings, report: Report) -> None:
         self.sim, self.settings, self.report = sim, settings, report
         self.navigator = sim.navigator
+        self.bad: set[tuple[int, int]] = set()
+        """(object, viewpoint) that are no places to look from."""
         self._done: set[tuple[int, int]] = set()
 
     def check(self, episode: Episode) -> dict[str, float | list[float]]:
@@ -93,32 +96,28 @@ class PlaceCheck:
                     continue
                 self._done.add((identity, island))
                 for v, point in enumerate(episode.objects[identity].viewpoints):
-                    where = f"goals.{j}: objects.{identity}.viewpoints.{v}"
-                    if not self.navigator.is_navigable(point):
-                        self._add("viewpoint", episode, where, f"nobody can stand at {_at(point)}")
-                    elif self.navigator.floor_of(point) != episode.floor:
-                        self._add("viewpoint", episode, where, f"is not on floor {episode.floor}")
-                    elif island and self.navigator.island(point) != island:
+                    fault = None if (identity, v) in self.bad else self._fault(episode, item, point, island)
+                    if fault is not None:
+                        self.bad.add((identity, v))
                         self._add(
-                            "island",
-                            episode,
-                            where,
-                            f"is on island {self.navigator.island(point)}, the starts on {island}",
+                            fault[0], episode, f"goals.{j}: objects.{identity}.viewpoints.{v}", fault[1]
                         )
-                    beside = np.array(
-                        [
-                            max(item.low[axis] - point[axis], 0.0, point[axis] - item.high[axis])
-                            for axis in (0, 2)
-                        ]
-                    )
-                    gap, reach = float(np.linalg.norm(beside)), self.settings.goals.viewpoint_reach
-                    if gap > reach + TOLERANCE:
-                        self._add(
-                            "viewpoint",
-                            episode,
-                            where,
-                            f"{gap:.2f} m from the object's box, more than {reach:g}",
-                        )
+
+    def _fault(
+        self, episode: Episode, item: Instance, point: np.ndarray, island: int
+    ) -> tuple[str, str] | None:
+        """Kind and text of what is wrong with a viewpoint; island 0 is not compared."""
+        if not self.navigator.is_navigable(point):
+            return "viewpoint", f"nobody can stand at {_at(point)}"
+        if self.navigator.floor_of(point) != episode.floor:
+            return "viewpoint", f"is not on floor {episode.floor}"
+        if island and self.navigator.island(point) != island:
+            return "island", f"is on island {self.navigator.island(point)}, the starts on {island}"
+        beside = [max(item.low[axis] - point[axis], 0.0, point[axis] - item.high[axis]) for axis in (0, 2)]
+        gap, reach = float(np.hypot(*beside)), self.settings.goals.viewpoint_reach
+        if gap > reach + TOLERANCE:
+            return "viewpoint", f"{gap:.2f} m from the object's box, more than {reach:g}"
+        return None
 
     def _distances(self, episode: Episode, starts: np.ndarray) -> dict[str, float | list[float]]:
         """Reach, range and height of every way from a start to a goal; then d*."""

@@ -54,7 +54,25 @@ class AuditConfig:
 
 
 def audit(config: AuditConfig) -> list[Violation]:
-    """Audit a split, write the findings, and return the violations in a fixed order.
+    """Audit a split, write the findings, and return the violations in a fixed order. Raises as `find`."""
+    header, reports, violations = find(config)
+    out = Path(config.out or f"out/audit/{config.split}")
+    summary = {
+        "split": config.split,
+        "scenes": len(reports),
+        "episodes": sum(len(report.facts) for report in reports),
+        "dropped": header.get("dropped", []),
+        "counts": dict(Counter(v.kind for v in violations)),
+        "violations": [asdict(v) for v in violations],
+    }
+    write_atomic(out / "violations.json", json_bytes(summary, indent=1))
+    write_atomic(out / "index.html", page(config.split, header, reports, violations).encode())
+    _print(summary, violations, out)
+    return violations
+
+
+def find(config: AuditConfig) -> tuple[dict[str, Any], list[Report], list[Violation]]:
+    """The header, a report a scene, and all violations in a fixed order; writes nothing.
 
     Raises:
         EpisodeError: the split's header cannot be read.
@@ -65,22 +83,8 @@ def audit(config: AuditConfig) -> list[Violation]:
     jobs, first = _jobs(config, data, header)
     reports = _run(jobs, config.workers)
     violations = [v for report in reports for v in report.violations]
-    violations += [v for v in first if v not in violations]
-    violations += _across(reports) + _shared_scenes(data, config.split, header)
-    violations = sorted(set(violations))
-    out = Path(config.out or f"out/audit/{config.split}")
-    summary = {
-        "split": config.split,
-        "scenes": len(jobs),
-        "episodes": sum(len(report.facts) for report in reports),
-        "dropped": header.get("dropped", []),
-        "counts": dict(Counter(v.kind for v in violations)),
-        "violations": [asdict(v) for v in violations],
-    }
-    write_atomic(out / "violations.json", json_bytes(summary, indent=1))
-    write_atomic(out / "index.html", page(config.split, header, reports, violations).encode())
-    _print(summary, violations, out)
-    return violations
+    violations += first + _across(reports) + _shared_scenes(data, config.split, header)
+    return header, reports, sorted(set(violations))
 
 
 def _jobs(config: AuditConfig, data: Path, header: dict[str, Any]) -> tuple[list[SceneJob], list[Violation]]:

@@ -61,10 +61,8 @@ def audit_scene(job: SceneJob) -> Report:
             report.add(
                 "scene changed", "", f"scene_files.{name}", "isn't the file that the split was made for"
             )
-    place, sight = (
-        PlaceCheck(sim, job.settings, report),
-        SightCheck(sim, job.settings, report, job.viewpoints),
-    )
+    place = PlaceCheck(sim, job.settings, report)
+    sight = SightCheck(sim, job.settings, report, job.viewpoints, place.bad)
     boxes: dict[int, FloorBoxes] = {}
     _objects(sim, content, episodes, report)
     for episode in episodes:

@@ -37,8 +37,15 @@ VOXEL = 0.05
 class SightCheck:
     """Checks of one scene's goals; each object, photo and category once."""
 
-    def __init__(self, sim: EmbeddedSimulator, settings: Settings, report: Report, limit: int = 0) -> None:
-        self.sim, self.settings, self.report, self.limit = sim, settings, report, limit
+    def __init__(
+        self,
+        sim: EmbeddedSimulator,
+        settings: Settings,
+        report: Report,
+        limit: int,
+        bad: set[tuple[int, int]],
+    ) -> None:
+        self.sim, self.settings, self.report, self.limit, self.bad = sim, settings, report, limit, bad
         self._done: set[object] = set()
         self._whole = lru_cache(maxsize=None)(self._seen_of)
 
@@ -69,6 +76,7 @@ class SightCheck:
             chosen = np.unique(np.linspace(0, len(points) - 1, self.limit).astype(int))
         else:
             chosen = np.arange(len(points))
+        chosen = np.array([v for v in chosen if (identity, v) not in self.bad], int)
         shares = self._upright_shares(points[chosen], item)
         least = self.settings.goals.min_coverage
         for v, share in zip(chosen, shares):
@@ -261,7 +269,13 @@ def _points(frame: Frame, identity: int) -> np.ndarray:
 
 def _voxels(points: np.ndarray) -> np.ndarray:
     """(n, 3) centres of the voxels that hold a point."""
-    return (np.unique(np.floor(points / VOXEL).astype(np.int64), axis=0) + 0.5) * VOXEL
+    if not len(points):
+        return np.zeros((0, 3))
+    cells = np.floor(points / VOXEL).astype(np.int64)
+    low = cells.min(0)
+    shape = cells.max(0) - low + 1
+    keys = np.unique(np.ravel_multi_index(tuple((cells - low).T), tuple(shape)))
+    return (np.stack(np.unravel_index(keys, tuple(shape)), 1) + low + 0.5) * VOXEL
 
 
 def _largest_group(voxels: np.ndarray) -> np.ndarray:
