@@ -7,6 +7,7 @@ from functools import cached_property
 from math import ceil
 
 import numpy as np
+import shapely
 from scipy import ndimage
 
 from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
@@ -43,8 +44,8 @@ class Floor:
         return np.argwhere(self.free).astype(np.int32)
 
     @classmethod
-    def of(cls, height: float, outline: Outline, heights: np.ndarray) -> Floor:
-        """The floor with this outline and (rows, columns) heights."""
+    def of(cls, height: float, outline: Outline, heights: np.ndarray, pieces: np.ndarray) -> Floor:
+        """The floor with this outline, and (rows, columns) heights and labels of connected pieces."""
         free, heights = (
             outline.free,
             np.round(heights, 4).astype(np.float32) + np.float32(0),
@@ -54,9 +55,7 @@ class Floor:
             if free.any()
             else np.zeros((2, *free.shape), np.int32)
         )
-        return cls(
-            round(height, 4) + 0.0, outline, free, heights, ndimage.label(free)[0], nearest, Roadmap(outline)
-        )
+        return cls(round(height, 4) + 0.0, outline, free, heights, pieces * free, nearest, Roadmap(outline))
 
 
 def floors_of_mesh(triangles: np.ndarray, body: Body) -> tuple[list[Floor], np.ndarray]:
@@ -92,8 +91,21 @@ def _floor(
     extra |= (
         free & kept & ndimage.binary_dilation(extra, iterations=2)
     )  # edges cut corners: passages reach behind
-    extra |= _torn(outline.free | extra, (free & kept) | extra)
-    return Floor.of(height, outline.with_cells(extra) if extra.any() else outline, heights)
+    if extra.any():
+        outline = outline.with_cells(extra)
+    pieces, count = ndimage.label(kept | outline.free)
+    outline = _mended(outline, kept | outline.free, count)
+    return Floor.of(height, outline, heights, pieces)
+
+
+def _mended(outline: Outline, free: np.ndarray, pieces: int) -> Outline:
+    """The outline, with the free cells that join what should be one of so many pieces and fell apart: edges
+    of narrow places may cross, where Detour goes from polygon to polygon all the same."""
+    parts = shapely.area(shapely.get_parts(outline.area))
+    if (parts >= 1).sum() <= pieces:
+        return outline
+    links = _torn(outline.free, free)
+    return outline.with_cells(links) if links.any() else outline
 
 
 def _torn(inside: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -139,10 +151,8 @@ def floors_of_navmesh(
         for i in np.flatnonzero(mine[navmesh.polygon_of]):
             _paint(flat[i], surface[i, :, 1], int(navmesh.islands[navmesh.polygon_of[i]]), ground, island)
         outline = Outline((_rim(navmesh, mine) - np.tile(origin[[2, 0]], 2)) / cell, shape)
-        links = np.zeros(shape, bool)  # polygons may be joined by less than a cell
-        for label in np.unique(island[island > 0]):
-            links |= _torn(outline.free & (island == label), island == label)
-        found.append(Floor.of(height, outline.with_cells(links) if links.any() else outline, ground))
+        outline = _mended(outline, island > 0, len(np.unique(island[island > 0])))
+        found.append(Floor.of(height, outline, ground, island))
     return found, origin
 
 
