@@ -23,7 +23,7 @@ from hm3dm3_env.episodes import generate as generation
 from hm3dm3_env.episodes.describe import Predicate, describe, satisfying
 from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.goals import GoalConfig, GoalFinder, photo_camera
-from hm3dm3_env.episodes.sampler import SamplingConfig, SceneSampler, plan_split
+from hm3dm3_env.episodes.sampler import SamplingConfig, SceneSampler, mutual, plan_split
 from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split, read_json
 from hm3dm3_env.files import gzip_json_bytes
 from hm3dm3_env.geometry import Pose, heading_to
@@ -122,6 +122,49 @@ def test_starts_are_apart_where_the_floor_allows(tmp_path: Path, count: int) -> 
         gaps = np.stack([sim.navigator.distance(points, p[None]) for p in points])
         assert gaps[~np.eye(count, dtype=bool)].min() >= (3.0 if count < 4 else 2.5)
         assert sim.navigator.distance(points, corner).min() >= 1.0
+
+
+def test_starts_are_looked_for_all_over_the_island(
+    rooms_sim: EmbeddedSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chance offers only places of one corner: the lattice has better ones."""
+    sampler = SceneSampler(rooms_sim, GoalConfig(), SamplingConfig(), 0, 0)
+    corner = np.array([[2.5, 0.0, -1.5]])
+    finder, far = sampler.finders[0], np.array([[9.0, 0.0, -1.3]])
+    sizes = np.array([0.6, 0.0, 0.6])
+    monkeypatch.setattr(finder, "random_place", lambda rng: (corner[0] + sizes * rng.random(3)).round(4))
+    points = sampler._starts(finder, 3, [far])
+    gaps = np.stack([rooms_sim.navigator.distance(points, p[None]) for p in points])
+    assert gaps[~np.eye(3, dtype=bool)].min() >= 3.0
+    assert rooms_sim.navigator.distance(points, far).min() >= 1.0
+    assert len({rooms_sim.navigator.island(p) for p in points}) == 1
+
+
+def test_mutual() -> None:
+    ring = np.array([[(i - j) % 5 in (2, 3) for j in range(5)] for i in range(5)])
+    assert mutual(ring, 1) == [0] and mutual(ring, 2) == [0, 2] and mutual(ring, 3) is None
+    ring[0, 1] = ring[1, 0] = ring[1, 3] = ring[3, 1] = ring[0, 3] = ring[3, 0] = True
+    assert mutual(ring, 3) == [0, 1, 3]
+
+
+def test_frames_must_show_what_rays_found(
+    rooms_sim: EmbeddedSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where objects share faces, chance decides whose pixels they are: frames differ from loose rays."""
+    sofa = rooms_sim.scene.of_category("sofa")[0].id
+    assert GoalFinder(rooms_sim, 0, GoalConfig(), 0).photo(sofa) is not None
+    real = rooms_sim.render
+
+    def flickers(*args: Any, **kinds: Any) -> Any:
+        frames = real(*args, **kinds)
+        for frame in frames:
+            assert frame.semantic is not None
+            frame.semantic[::2] = 0
+        return frames
+
+    monkeypatch.setattr(rooms_sim, "render", flickers)
+    finder = GoalFinder(rooms_sim, 0, GoalConfig(), 0)
+    assert finder.viewpoints(sofa) is None and finder.photo(sofa) is None
 
 
 def test_the_makespan_is_the_oracles(episodes: list[Episode], rooms_sim: EmbeddedSimulator) -> None:

@@ -38,9 +38,7 @@ def test_the_split_knows_the_files_of_its_scenes(copied: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".glb", ".semantic.glb", ".semantic.txt", ".attributes.json"])
-def test_a_changed_file(
-    copied: Path, ending: str, make_env: Callable[..., HM3DM3ParallelEnv]
-) -> None:
+def test_a_changed_file(copied: Path, ending: str, make_env: Callable[..., HM3DM3ParallelEnv]) -> None:
     scene = scene_of(copied)
     path = scene / f"{scene.name.split('-')[1]}{ending}"
     scene_before = load_scene(scene)

@@ -31,6 +31,8 @@ from hm3dm3_env.workers import worker_pool
 
 SIZES = {"train": (145, 3000), "val": (36, 1000), "mini": (2, 6), "homes": (0, 66)}
 """Default (scenes, episodes) a split: HM3DSem's scene counts, the paper's val size; the others are ours."""
+REVISION = 2
+"""Goes up when the same settings give other episodes; what is there from before is then made again."""
 SEEDS = {"train": 10, "val": 20, "mini": 30, "homes": 40}
 
 
@@ -81,7 +83,7 @@ def generate(config: GenerateConfig) -> Path:
     jobs = []
     for i, scene in enumerate(folders):
         mine = plans[i :: len(folders)]
-        fingerprint = sha256(json_bytes([settings, scene.name, i, [asdict(plan) for plan in mine]]))
+        fingerprint = sha256(json_bytes([REVISION, settings, scene.name, i, [asdict(plan) for plan in mine]]))
         path = folder / "content" / f"{scene.name}.json.gz"
         jobs.append((scene, i, mine, config, seed, fingerprint, path))
     dropped = _run(jobs, config.workers)

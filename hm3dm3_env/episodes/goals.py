@@ -19,6 +19,9 @@ from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
+_LOOKS, _SAME_SHARE = 6, 0.005
+"""Viewpoints from which frames of an object are made, and by how much its share may then differ (ours)."""
+
 
 @dataclass(frozen=True)
 class GoalConfig:
@@ -170,7 +173,28 @@ class GoalFinder:
         )
         keep = np.flatnonzero(share >= config.min_coverage)
         keep = keep[np.argsort(-share[keep], kind="stable")]
+        if len(keep) and self._shared_surface(item, positions[keep], headings[keep], share[keep]):
+            return None
         return Viewpoints(positions[keep].round(4), headings[keep], share[keep]) if len(keep) else None
+
+    def _shared_surface(
+        self, item: Instance, positions: np.ndarray, headings: np.ndarray, share: np.ndarray
+    ) -> bool:
+        """Whether frames show another share of the object than loose rays do, from a few of its viewpoints:
+        then it shares faces with another object, and chance decides whose pixels these are."""
+        some = np.unique(np.linspace(0, len(positions) - 1, _LOOKS).astype(int))
+        config = self.config
+        camera = Camera(
+            config.pixels, config.pixels, config.frame_hfov_deg, config.camera_height, 0.01, 100.0
+        )
+        poses = [
+            Pose(float(x), float(y), float(z), float(heading), tilt)
+            for (x, y, z), heading in zip(positions[some], headings[some])
+            for tilt in np.radians((-30.0, 0.0, 30.0)).tolist()
+        ]
+        frames = self.sim.render(poses, camera, rgb=False, semantic=True)
+        shown = np.array([np.mean(f.semantic == item.id) for f in frames]).reshape(-1, 3).sum(1)
+        return bool((abs(shown - share[some]) > _SAME_SHARE + 0.1 * share[some]).any())
 
     def _grid(self, item: Instance) -> np.ndarray:
         reach, cell = self.config.viewpoint_reach, self.config.viewpoint_cell
@@ -201,13 +225,24 @@ class GoalFinder:
         order = [i for i in rng.permutation(len(places)) if share[i] > need]
         for i in order:
             seen = hull_area(_inside(points[i], everything)) / whole
-            if seen > config.photo_object_coverage:
+            if seen > config.photo_object_coverage and self._in_frame(item, eyes[i], headings[i], pitches[i],
+                                                                      hfov[i], share[i]):
                 rotation = to_quaternion(headings[i], pitches[i])
                 x, y, z = (round(float(v), 4) for v in eyes[i])
                 qx, qy, qz, qw = (round(float(v), 6) for v in rotation)
                 return ImageGoal((x, y, z), (qx, qy, qz, qw), round(float(hfov[i]), 2), config.photo_size,
                                  round(float(min(seen, 1.0)), 3), round(float(share[i]), 4))
         return None
+
+    def _in_frame(self, item: Instance, eye: np.ndarray, heading: float, pitch: float, hfov: float,
+                  share: float) -> bool:
+        """Whether a frame of a photo's camera shows the share of the object that loose rays found."""
+        pixels = self.config.pixels
+        camera = Camera(pixels, pixels, float(hfov), 0.0, 0.01, 100.0)
+        x, y, z = eye.tolist()
+        pose = Pose(x, y, z, float(heading), float(pitch))
+        frame = self.sim.render([pose], camera, rgb=False, semantic=True)[0]
+        return abs(float(np.mean(frame.semantic == item.id)) - share) <= _SAME_SHARE
 
 
 def coverage(

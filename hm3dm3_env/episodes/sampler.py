@@ -17,6 +17,8 @@ from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 MODALITIES = ("ON", "TN", "IIN")
+_LATTICE, _LATTICE_MOST = 6, 250
+"""Where chance finds no separated starts, every sixth cell (0.3 m) is tried, and so many at most (ours)."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ class SceneSampler:
         points = np.array(pool)
         chosen = [0]
         gaps = self.sim.navigator.distance(points, points[:1])
+        nearest = np.inf
         while len(chosen) < count:
             far = np.flatnonzero(gaps >= self.config.separation)
             pick = (
@@ -204,11 +207,36 @@ class SceneSampler:
                 if len(far) and len(chosen) == count - 1
                 else int(gaps.argmax())
             )
-            if gaps[pick] < 0.5:
-                raise NoEpisode("no room for separated starts")
+            nearest = min(nearest, float(gaps[pick]))
             chosen.append(pick)
             gaps = np.minimum(gaps, self.sim.navigator.distance(points, points[pick : pick + 1]))
+        if nearest >= self.config.separation:
+            return points[chosen]
+        apart = self._apart(finder, count, viewpoints)  # the first place can be a bad one to begin with
+        if apart is not None:
+            return apart
+        if nearest < 0.5:
+            raise NoEpisode("no room for separated starts")
         return points[chosen]
+
+    def _apart(
+        self, finder: MainIslandFinder, count: int, viewpoints: Sequence[np.ndarray]
+    ) -> np.ndarray | None:
+        """(count, 3) starts at least `separation` apart, looked for all over the island; None: no room."""
+        config, distance = self.config, self.sim.navigator.distance
+        places = finder.lattice()
+        for seen in viewpoints:
+            away = distance(places, seen)
+            places = places[(away >= config.viewpoint_gap) & (away <= config.max_distance)]
+            if len(places) < count:
+                return None
+        places = places[np.linspace(0, len(places) - 1, min(len(places), _LATTICE_MOST)).astype(int)]
+        places = places[self.rng.permutation(len(places))]
+        far = np.stack([distance(places, place[None]) for place in places]) >= config.separation
+        chosen = mutual(far & far.T, count)
+        if chosen is None or not all(self._may_start(places[i], viewpoints) for i in chosen):
+            return None
+        return places[chosen]
 
     def _may_start(self, point: np.ndarray, viewpoints: Sequence[np.ndarray]) -> bool:
         for mine in viewpoints:
@@ -237,7 +265,29 @@ class MainIslandFinder(GoalFinder):
     def _stand(self, point: np.ndarray) -> bool:
         return super()._stand(point) and self.sim.navigator.island(point) == self.label
 
+    def lattice(self) -> np.ndarray:
+        """(P, 3) places all over the island, `_LATTICE` cells apart, rounded as they will be stored."""
+        some = self.cells[(self.cells % _LATTICE == 0).all(1)]
+        return self.sim.navigator.center(self.floor, some).round(4).reshape(-1, 3)
+
     def random_place(self, rng: np.random.Generator) -> np.ndarray:
         """(3,) a uniform place on the island, rounded as it will be stored."""
         point = self.sim.navigator.center(self.floor, self.cells[rng.integers(len(self.cells))])
         return point.round(4)
+
+
+def mutual(related: np.ndarray, count: int) -> list[int] | None:
+    """The first `count` indices that are all related to each other, by a symmetric (N, N) bool table, or
+    None."""
+
+    def extend(chosen: list[int], left: np.ndarray) -> list[int] | None:
+        if len(chosen) == count:
+            return chosen
+        for k, i in enumerate(left):
+            rest = left[k + 1 :]
+            found = extend([*chosen, int(i)], rest[related[i, rest]])
+            if found is not None:
+                return found
+        return None
+
+    return extend([], np.arange(len(related)))

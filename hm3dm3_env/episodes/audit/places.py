@@ -18,6 +18,9 @@ LEAST_GAP = 0.5
 """Starts are never nearer than this, however small the floor, metres (ours)."""
 TIE = 1e-4
 """Viewpoints whose distances differ by less than this may be taken for one another, metres (ours)."""
+CLEAR = 0.2
+"""Starts that are too near count as a fault where others could be farther apart by this much more, metres
+(ours)."""
 SEARCH_CELL, SEARCH_PLACES = 0.5, 240
 """Grid on which better starts are looked for, metres, and how many places of it at most (ours)."""
 
@@ -177,7 +180,7 @@ class PlaceCheck:
                 f"two starts are {nearest:.2f} m apart, less than {LEAST_GAP:g}",
             )
         elif nearest < wanted - TOLERANCE:
-            better = self._apart(episode, len(starts), wanted)
+            better = self._apart(episode, len(starts), wanted + CLEAR)
             if better is not None:
                 self._add(
                     "separation",
