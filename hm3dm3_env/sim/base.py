@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import radians, tan
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose, rotation_matrix
+from hm3dm3_env.geometry import Pose, forward, rotation_matrix, wrap
 
 if TYPE_CHECKING:  # a simulator's own interpreter (sim/worker.py) imports this file with numpy only
     from hm3dm3_env.scenes.hm3dsem import SceneData
@@ -128,6 +128,52 @@ class Frame:
         y = (camera.height / 2 - rows - 0.5) / camera.focal * depth
         local = np.stack([x, y, -depth], -1)
         return local @ rotation_matrix(self.pose.heading, self.pose.pitch).T + camera.eye(self.pose)
+
+
+def frames_of(
+    poses: Sequence[Pose],
+    camera: Camera,
+    depth: np.ndarray,
+    rgb: np.ndarray | None = None,
+    semantic: np.ndarray | None = None,
+) -> list[Frame]:
+    """The frames of K poses from arrays whose first axis is K."""
+    return [
+        Frame(
+            pose,
+            camera,
+            depth[k],
+            None if rgb is None else rgb[k],
+            None if semantic is None else semantic[k],
+        )
+        for k, pose in enumerate(poses)
+    ]
+
+
+STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
+"""What a body can do."""
+
+
+def after(
+    pose: Pose, action: str, body: Body, move: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Pose:
+    """The pose after one of `STEPS`; `move(start, delta)` says where a step by `delta` (3,) really ends.
+
+    Raises:
+        ValueError: an action that is none of the body's.
+    """
+    turn, limit = radians(body.turn_deg), radians(body.max_pitch_deg)
+    if action == "move_forward":
+        return pose.moved(move(pose.position, forward(pose.heading) * body.forward_step))
+    if action in ("turn_left", "turn_right"):
+        heading = wrap(pose.heading + (turn if action == "turn_left" else -turn))
+        return Pose(pose.x, pose.y, pose.z, heading, pose.pitch)
+    if action in ("look_up", "look_down"):
+        pitch = pose.pitch + (turn if action == "look_up" else -turn)
+        return Pose(pose.x, pose.y, pose.z, pose.heading, min(max(pitch, -limit), limit))
+    if action == "wait":
+        return pose
+    raise ValueError(f"unknown action {action!r}: one of {STEPS}")
 
 
 class Navigator(Protocol):

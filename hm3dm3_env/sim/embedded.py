@@ -11,7 +11,7 @@ import numpy as np
 from hm3dm3_env.geometry import Pose, rotation_matrix
 from hm3dm3_env.scenes.hm3dsem import SceneData
 from hm3dm3_env.sim import shading
-from hm3dm3_env.sim.base import Body, Camera, Frame
+from hm3dm3_env.sim.base import Body, Camera, Frame, frames_of
 from hm3dm3_env.sim.navgrid import GridNavigator
 from hm3dm3_env.sim.prepared import PreparedScene, stamp
 from hm3dm3_env.sim.scene_cache import SceneCache, default_folder
@@ -109,16 +109,7 @@ class EmbeddedSimulator:
             other = loaded.semantic_tracer
             seen = hits if other is None else other.cameras(rotations, eyes, camera)
             labels = self._labels(hits, seen).reshape(shape)
-        return [
-            Frame(
-                pose,
-                camera,
-                depth[i],
-                None if colors is None else colors[i],
-                None if labels is None else labels[i],
-            )
-            for i, pose in enumerate(poses)
-        ]
+        return frames_of(poses, camera, depth, colors, labels)
 
     def cast(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N,) distances in units of `directions` (inf: no hit) and (N,) object ids for loose rays (N, 3)."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from math import radians
 from typing import Any
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose, forward, wrap
-from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
+from hm3dm3_env.geometry import Pose
+from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body, after
 
 OFF_MESH = 0.5
 """A point this far off the navmesh, in the plane and in height, counts from the nearest point on it, metres
 (ours; habitat-sim itself looks 2 m around and 4 m up and down, which is through walls and floors)."""
-_STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
 
 
 class HabitatNavigator:
@@ -182,19 +180,7 @@ class HabitatNavigator:
         Raises:
             ValueError: an action that is none of the body's.
         """
-        body = self.body
-        turn, limit = radians(body.turn_deg), radians(body.max_pitch_deg)
-        if action == "move_forward":
-            return pose.moved(self._move(pose.position, forward(pose.heading) * body.forward_step))
-        if action in ("turn_left", "turn_right"):
-            heading = wrap(pose.heading + (turn if action == "turn_left" else -turn))
-            return Pose(pose.x, pose.y, pose.z, heading, pose.pitch)
-        if action in ("look_up", "look_down"):
-            pitch = pose.pitch + (turn if action == "look_up" else -turn)
-            return Pose(pose.x, pose.y, pose.z, pose.heading, min(max(pitch, -limit), limit))
-        if action == "wait":
-            return pose
-        raise ValueError(f"unknown action {action!r}: one of {_STEPS}")
+        return after(pose, action, self.body, self._move)
 
     def _move(self, start: np.ndarray, delta: np.ndarray) -> np.ndarray:
         here = self._on_mesh(start)

@@ -25,7 +25,7 @@ import numpy as np
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.scenes.hm3dsem import SceneData, load_scene
 from hm3dm3_env.sim import protocol, worker
-from hm3dm3_env.sim.base import Body, Camera, Frame, SimulatorDied
+from hm3dm3_env.sim.base import Body, Camera, Frame, SimulatorDied, frames_of
 
 LAST_LINES = 20
 LOG_LIMIT = 1 << 20
@@ -184,16 +184,7 @@ class ProcessSimulator:
             views = self._worker.frames.arrays(len(poses), camera.height, camera.width, rgb, semantic)
             depth, colors, labels = (None if view is None else view.copy() for view in views)
         assert depth is not None
-        return [
-            Frame(
-                pose,
-                camera,
-                depth[i],
-                None if colors is None else colors[i],
-                None if labels is None else labels[i],
-            )
-            for i, pose in enumerate(poses)
-        ]
+        return frames_of(poses, camera, depth, colors, labels)
 
     def close(self) -> None:
         """End the worker; may be called twice."""
