@@ -1,6 +1,6 @@
 """Planning on the shared map: distances from a robot to everywhere, paths, and the next discrete action.
 
-Two solvers: `any_angle` (the default: the navigator's own solver, 2% more accurate and 2 to 3 times faster
+Two solvers: `any_angle` (the default, 2% more accurate and 2 to 3 times faster
 than fast marching on these grids) and `fast_marching` (scikit-fmm, as VLFM-style planners use).
 """
 
@@ -15,9 +15,9 @@ import skfmm
 
 from hm3dm3_env.geometry import Pose, heading_to, wrap
 from hm3dm3_env.mapping import FREE, OCCUPIED, SharedMap
-from hm3dm3_env.sim import fields
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.task import ACTIONS
+from policies import fields
 
 FORWARD, LEFT, RIGHT = (ACTIONS.index(name) for name in ("move_forward", "turn_left", "turn_right"))
 LOOK_UP, LOOK_DOWN = ACTIONS.index("look_up"), ACTIONS.index("look_down")

@@ -19,7 +19,8 @@ def test_builds_the_mini_split_and_prints_a_table(tmp_path: Path) -> None:
     done = run("seconds=0.3", f"data={tmp_path}")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "episodes" / "mini" / "mini.json.gz").exists()
-    rows = [re.split(r"  +", line.strip()) for line in done.stdout.splitlines() if re.match(r" *\d+x\d+ ", line)]
+    lines = [line for line in done.stdout.splitlines() if re.match(r" *\d+x\d+ ", line)]
+    rows = [re.split(r"  +", line.strip()) for line in lines]
     assert [row[0] for row in rows] == ["64x64", "128x128", "128x128", "256x256", "256x256", "360x640"]
     for row in rows:
         shares = [int(cell.rstrip("%")) for cell in row[3:10]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import shortest_path
 
-from hm3dm3_env.sim.fields import any_angle, line_of_sight, trace
+from policies.fields import any_angle, line_of_sight, trace
 
 Box = tuple[int, int, int, int]
 """Blocked cells: first row, end row, first column, end column."""

@@ -11,8 +11,8 @@ from scipy import ndimage
 
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.sim.base import Body
-from hm3dm3_env.sim.fields import any_angle
-from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
+from policies.fields import any_angle
 from tests.polygons import extruded, free_area, random_world, shortest, spots
 
 WORLDS = 10

@@ -16,8 +16,8 @@ import pytest
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
-from hm3dm3_env.sim.navgrid import GridNavigator
-from hm3dm3_env.sim.navmesh import read_navmesh
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.navmesh import read_navmesh
 from hm3dm3_env.sim.parity import HABITAT_PYTHON
 from tests.rooms import write_two_rooms
 

@@ -11,11 +11,11 @@ import shapely
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.scenes.hm3dsem import load_scene
 from hm3dm3_env.sim.base import Body
-from hm3dm3_env.sim.contours import border
-from hm3dm3_env.sim.navgrid import GridNavigator
-from hm3dm3_env.sim.outline import Outline
-from hm3dm3_env.sim.regions import REGION_SIZE, regions
-from hm3dm3_env.sim.roadmap import Roadmap
+from hm3dm3_env.sim.navigation.contours import border
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.outline import Outline
+from hm3dm3_env.sim.navigation.regions import REGION_SIZE, regions
+from hm3dm3_env.sim.navigation.roadmap import Roadmap
 from tests.polygons import extruded, random_world, shortest, spots
 from tests.rooms import write_two_rooms
 

@@ -16,7 +16,7 @@ from hm3dm3_env.scenes.scan_like import write_scan
 from hm3dm3_env.scenes.sweethome3d import read_floors
 from hm3dm3_env.scenes.winding import close_or_double, sides_of
 from hm3dm3_env.sim.base import Body
-from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
 from tests.test_sweethome3d import HOME, WEDGE
 
 RAYS = 60_000

@@ -12,7 +12,7 @@ from hm3dm3_env.geometry import Pose, rotation_matrix
 from hm3dm3_env.scenes.hm3dsem import SceneData
 from hm3dm3_env.sim import shading
 from hm3dm3_env.sim.base import Body, Camera, Frame, frames_of
-from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
 from hm3dm3_env.sim.prepared import PreparedScene, stamp
 from hm3dm3_env.sim.scene_cache import SceneCache, default_folder
 from hm3dm3_env.sim.semantics import hit_ids

@@ -16,7 +16,7 @@ from hm3dm3_env.scenes.hm3dsem import Instance, SceneData, load_scene
 from hm3dm3_env.scenes.semantic_mesh import Semantics
 from hm3dm3_env.sim import shading
 from hm3dm3_env.sim.base import Body
-from hm3dm3_env.sim.navgrid import GridNavigator
+from hm3dm3_env.sim.navigation.navgrid import GridNavigator
 from hm3dm3_env.sim.scene_cache import SceneCache
 from hm3dm3_env.sim.tracing import Tracer
 
@@ -70,17 +70,22 @@ class PreparedScene:
 
     def _navigator(self) -> GridNavigator:
         if self.navmesh == "scene":
-            return GridNavigator.from_navmesh(navmesh_file(self.folder), self.body)
+            return GridNavigator.from_navmesh(navmesh_file(self.folder), self.body, self.data.triangles)
         made: list[GridNavigator] = []
+        name = str(self.folder)
 
         def build() -> dict[str, np.ndarray]:
-            made.append(GridNavigator(self.data.triangles, self.body))
+            made.append(GridNavigator(self.data.triangles, self.body, name=name))
             return {"pickle": np.frombuffer(pickle.dumps(made[0]), np.uint8)}
 
         if not self._digest:
-            return GridNavigator(self.data.triangles, self.body)
+            return GridNavigator(self.data.triangles, self.body, name=name)
         arrays = self.cache.fetch(self._part("floors", json_bytes(asdict(self.body))), build)
-        return made[0] if made else pickle.loads(arrays["pickle"].tobytes())
+        if made:
+            return made[0]
+        navigator: GridNavigator = pickle.loads(arrays["pickle"].tobytes())
+        navigator.name = name
+        return navigator
 
     @cached_property
     def semantic_tracer(self) -> Tracer | None:
@@ -160,7 +165,7 @@ def _code() -> bytes:
     """Digest of the code that makes what is kept: another version of it makes other entries."""
     digest = hashlib.blake2b(digest_size=8)
     package = Path(__file__).parents[1]
-    for path in sorted([*(package / "sim").glob("*.py"), *(package / "scenes").glob("*.py")]):
+    for path in sorted([*(package / "sim").rglob("*.py"), *(package / "scenes").glob("*.py")]):
         digest.update(path.read_bytes())
     return digest.digest()
 

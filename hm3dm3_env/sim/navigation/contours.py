@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from hm3dm3_env.sim.regions import SIDES, regions
+from hm3dm3_env.sim.navigation.regions import SIDES, regions
 
 MAX_ERROR = 1.3
 """Cells by which an edge may miss the staircase (habitat-sim's edgeMaxError)."""

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import ndimage
 from skimage.morphology import skeletonize
 
-from hm3dm3_env.sim.voxels import clip
-from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, islands
+from hm3dm3_env.sim.navigation.voxels import clip
+from hm3dm3_env.sim.navigation.walkable import MIN_ISLAND_AREA, islands
 
 _SLACK = 7e-3
 """Metres by which a passage may seem to fall short of the body's width (ours; measured widths are up to 2 mm

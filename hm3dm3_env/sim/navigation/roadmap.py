@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from hm3dm3_env.sim.outline import Outline, meets
+from hm3dm3_env.sim.navigation.outline import Outline, meets
 
 _OFF = 2e-3
 """Corners are passed at this distance, in cells (0.1 mm at 5 cm), so that sight along walls is no contact."""

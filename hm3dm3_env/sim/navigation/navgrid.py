@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from math import hypot, radians
+from math import hypot
 from pathlib import Path
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose, forward, wrap
-from hm3dm3_env.sim.base import MIN_FLOOR_AREA, Body
-from hm3dm3_env.sim.floors import Floor, floors_of_mesh, floors_of_navmesh
-from hm3dm3_env.sim.navmesh import read_navmesh
+from hm3dm3_env.geometry import Pose
+from hm3dm3_env.sim.base import MIN_FLOOR_AREA, Body, after
+from hm3dm3_env.sim.navigation.floors import Floor, floors_of_mesh, floors_of_navmesh
+from hm3dm3_env.sim.navigation.navmesh import read_navmesh
 
 SKIN = 1e-4
 """A blocked move ends this far before the edge that blocks it, metres: the next one starts inside (ours)."""
@@ -20,7 +20,6 @@ OFF_MESH = 0.5
 """A body this far off the free area moves from the nearest place in it, metres (as in `habitat_nav`)."""
 CACHE_BYTES = 64 << 20
 """Memory for searches from sets of targets that are kept (ours)."""
-_STEPS = ("move_forward", "turn_left", "turn_right", "look_up", "look_down", "wait")
 
 
 @dataclass
@@ -211,19 +210,7 @@ class GridNavigator:
         Raises:
             ValueError: an action that is none of the body's.
         """
-        body = self.body
-        turn, limit = radians(body.turn_deg), radians(body.max_pitch_deg)
-        if action == "move_forward":
-            return pose.moved(self._move(pose.position, forward(pose.heading) * body.forward_step))
-        if action in ("turn_left", "turn_right"):
-            heading = wrap(pose.heading + (turn if action == "turn_left" else -turn))
-            return Pose(pose.x, pose.y, pose.z, heading, pose.pitch)
-        if action in ("look_up", "look_down"):
-            pitch = pose.pitch + (turn if action == "look_up" else -turn)
-            return Pose(pose.x, pose.y, pose.z, pose.heading, min(max(pitch, -limit), limit))
-        if action == "wait":
-            return pose
-        raise ValueError(f"unknown action {action!r}: one of {_STEPS}")
+        return after(pose, action, self.body, self._move)
 
     def _move(self, start: np.ndarray, delta: np.ndarray) -> np.ndarray:
         floor = self.floor_of(start)

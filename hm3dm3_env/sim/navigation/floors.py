@@ -11,13 +11,13 @@ import shapely
 from scipy import ndimage
 
 from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
-from hm3dm3_env.sim.contours import border
-from hm3dm3_env.sim.navmesh import NavMesh
-from hm3dm3_env.sim.outline import Outline
-from hm3dm3_env.sim.passages import between, open_passages
-from hm3dm3_env.sim.roadmap import Roadmap
-from hm3dm3_env.sim.voxels import Voxels, voxelise
-from hm3dm3_env.sim.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
+from hm3dm3_env.sim.navigation.contours import border
+from hm3dm3_env.sim.navigation.navmesh import NavMesh
+from hm3dm3_env.sim.navigation.outline import Outline
+from hm3dm3_env.sim.navigation.passages import between, open_passages
+from hm3dm3_env.sim.navigation.roadmap import Roadmap
+from hm3dm3_env.sim.navigation.voxels import Voxels, voxelise
+from hm3dm3_env.sim.navigation.walkable import MIN_ISLAND_AREA, erode, islands, standable, without_ledges
 
 _MARGIN = 2
 """Empty cells around a navmesh."""

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from scipy import ndimage
 
-from hm3dm3_env.sim.walkable import chamfer
+from hm3dm3_env.sim.navigation.walkable import chamfer
 
 REGION_SIZE = 400
 """Regions of at most so many cells join a neighbour (habitat-sim: 20 x 20)."""
