@@ -170,13 +170,30 @@ def _scene_job(
             episodes.append(sampler.sample(plan, config.split))
         except NoEpisode as error:
             dropped.append(f"{scene.name}: episode {plan.index}: {error}")
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "scene": scene.name,
+        "fingerprint": fingerprint,
+        "scene_files": scene_files(scene),
+        "objects": objects_of(sim, sampler, episodes),
+        "episodes": episodes,
+        "dropped": dropped,
+    }
+    write_atomic(path, gzip_json_bytes(content))
+
+
+def objects_of(
+    sim: EmbeddedSimulator, sampler: SceneSampler, episodes: list[dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The objects that episodes name, as a content file lists them: category, place, viewpoints, coverage."""
     used = {
         i
         for episode in episodes
         for goal in episode["goals"]
         for i in (goal["object_id"], *goal["acceptable"])
     }
-    objects = {}
+    objects: dict[str, dict[str, Any]] = {}
     for finder in sampler.finders:
         for identity in sorted(used & {item.id for item in finder.instances}):
             seen = finder.viewpoints(identity)
@@ -189,17 +206,7 @@ def _scene_job(
                 "viewpoints": seen.positions.tolist(),
                 "coverage": seen.coverage.round(4).tolist(),
             }
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "scene": scene.name,
-        "fingerprint": fingerprint,
-        "scene_files": scene_files(scene),
-        "objects": objects,
-        "episodes": episodes,
-        "dropped": dropped,
-    }
-    write_atomic(path, gzip_json_bytes(content))
+    return objects
 
 
 main = command(GenerateConfig, "generate", generate)

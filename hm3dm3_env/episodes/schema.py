@@ -27,14 +27,14 @@ from hm3dm3_env.geometry import Pose, from_quaternion
 
 FORMAT, VERSION = "hm3dm3-episodes", 1
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
-_POINT = {**_NUMBERS, "minItems": 3, "maxItems": 3}
-_ROTATION = {**_NUMBERS, "minItems": 4, "maxItems": 4}
+POINT = {**_NUMBERS, "minItems": 3, "maxItems": 3}
+ROTATION = {**_NUMBERS, "minItems": 4, "maxItems": 4}
 _IMAGE = {
     "type": "object",
     "required": ["position", "rotation", "hfov_deg", "size"],
     "properties": {
-        "position": _POINT,
-        "rotation": _ROTATION,
+        "position": POINT,
+        "rotation": ROTATION,
         "size": {"type": "integer", "minimum": 8},
         "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180},
     },
@@ -70,7 +70,7 @@ _EPISODE = {
             "items": {
                 "type": "object",
                 "required": ["position", "rotation"],
-                "properties": {"position": _POINT, "rotation": _ROTATION},
+                "properties": {"position": POINT, "rotation": ROTATION},
             },
         },
         "goals": {"type": "array", "minItems": 1, "maxItems": 8, "items": _GOAL},
@@ -185,14 +185,24 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number that JSON knows")
 
 
-def _check(value: Any, schema: dict[str, Any], where: str) -> None:
+def check_schema(value: Any, schema: dict[str, Any], where: str) -> None:
+    """Check a value against a JSON schema; `where` opens the error's message.
+
+    Raises:
+        EpisodeError: names the field.
+    """
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
     if error is not None:
         field = ".".join(str(part) for part in error.absolute_path) or "(top)"
         raise EpisodeError(f"{where}: {field}: {error.message}")
 
 
-def _rotation(value: list[float], where: str) -> tuple[float, float]:
+def heading_pitch(value: list[float], where: str) -> tuple[float, float]:
+    """(heading, pitch) of a file's [x, y, z, w]; `where` opens the error's message.
+
+    Raises:
+        EpisodeError: not a unit quaternion, or one that rolls.
+    """
     try:
         return from_quaternion(value)
     except ValueError as error:
@@ -229,7 +239,7 @@ def read_header(data: Path, split: str) -> dict[str, Any]:
     """
     path = data / "episodes" / split / f"{split}.json.gz"
     header = read_json(path)
-    _check(header, _HEADER, str(path))
+    check_schema(header, _HEADER, str(path))
     return header
 
 
@@ -240,7 +250,7 @@ def read_content(path: Path, scene: str) -> dict[str, Any]:
         EpisodeError: it cannot be read, lacks a field, or is that of another scene.
     """
     content = read_json(path)
-    _check(content, _CONTENT, str(path))
+    check_schema(content, _CONTENT, str(path))
     if content["scene"] != scene:
         raise EpisodeError(f"{path}: scene: is {content['scene']!r}, but the file is listed for {scene!r}")
     return content
@@ -295,10 +305,10 @@ def parse_episode(
     """
     name = value.get("episode_id", "?") if isinstance(value, dict) else "?"
     where = f"{path}: episode {name}"
-    _check(value, _EPISODE, where)
+    check_schema(value, _EPISODE, where)
     starts = []
     for i, start in enumerate(value["starts"]):
-        heading, pitch = _rotation(start["rotation"], f"{where}: starts.{i}.rotation")
+        heading, pitch = heading_pitch(start["rotation"], f"{where}: starts.{i}.rotation")
         x, y, z = (float(v) for v in start["position"])
         starts.append(Pose(x, y, z, heading, pitch))
     goals = []
@@ -314,7 +324,7 @@ def parse_episode(
                 f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one"
             )
         if image is not None:
-            _rotation(image["rotation"], f"{where}: goals.{j}.image.rotation")
+            heading_pitch(image["rotation"], f"{where}: goals.{j}.image.rotation")
             image = ImageGoal(
                 tuple(image["position"]),
                 tuple(image["rotation"]),

@@ -66,6 +66,8 @@ class Settings:
     goals: GoalConfig
     sampling: SamplingConfig
     body: Body
+    imported: bool = False
+    """Made from another benchmark's files: photos and descriptions are not ours to vouch for."""
 
     @classmethod
     def of(cls, header: Mapping[str, Any]) -> Settings:
@@ -81,6 +83,7 @@ class Settings:
             build(GoalConfig, **stored.get("goals", {})),
             build(SamplingConfig, **stored.get("sampling", {})),
             build(Body, **body),
+            bool(header.get("imported")),
         )
 
 

@@ -55,9 +55,13 @@ class SightCheck:
             for identity in goal.acceptable:
                 if self._first("viewpoints", identity):
                     self._viewpoints(episode, j, identity)
-            if goal.modality == "ON" and self._first("ON", goal.acceptable):
+            if goal.modality == "ON" and not self.settings.imported and self._first("ON", goal.acceptable):
                 self._left_out(episode, j, goal, floor)
-            if goal.image is not None and self._first("photo", goal.object_id, goal.image):
+            if (
+                goal.image is not None
+                and not self.settings.imported
+                and self._first("photo", goal.object_id, goal.image)
+            ):
                 self._photo(episode, j, goal, goal.image)
 
     def _first(self, *key: object) -> bool:
