@@ -135,6 +135,13 @@ def test_no_such_interpreter() -> None:
         ProcessSimulator("embedded", "/no/such/python")
 
 
+def test_an_interpreter_below_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    python = Path(sys.executable)  # not resolved: a virtual environment's is a link
+    monkeypatch.setenv("HOME", str(python.parents[1]))
+    sim = ProcessSimulator("embedded", f"~/{python.parent.name}/{python.name}")
+    sim.close()
+
+
 def test_not_an_interpreter(tmp_path: Path) -> None:
     script = tmp_path / "python"
     script.write_text("#!/bin/sh\necho this is no python\nexit 3\n")

@@ -39,7 +39,7 @@ class ProcessSimulator:
 
     Args:
         backend: "habitat" or "embedded".
-        python: interpreter of the worker.
+        python: interpreter of the worker; "~" is the home folder.
         options: keyword arguments of the backend besides the body.
         start_timeout: seconds for starting the worker, and for loading a scene.
         timeout: seconds for any other request.
@@ -58,7 +58,7 @@ class ProcessSimulator:
         start_timeout: float = 600.0,
         timeout: float = 60.0,
     ) -> None:
-        self.backend, self.python = backend, python
+        self.backend, self.python = backend, os.path.expanduser(python)
         self.body, self.options = body or Body(), dict(options or {})
         self.start_timeout, self.timeout = start_timeout, timeout
         self._folder: Path | None = None
