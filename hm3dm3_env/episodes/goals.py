@@ -175,7 +175,7 @@ class GoalFinder:
         keep = keep[np.argsort(-share[keep], kind="stable")]
         if len(keep) and self._shared_surface(item, positions[keep], headings[keep], share[keep]):
             return None
-        return Viewpoints(positions[keep].round(4), headings[keep], share[keep]) if len(keep) else None
+        return Viewpoints(positions[keep], headings[keep], share[keep]) if len(keep) else None
 
     def _shared_surface(
         self, item: Instance, positions: np.ndarray, headings: np.ndarray, share: np.ndarray
@@ -204,7 +204,9 @@ class GoalFinder:
         gap = np.maximum(np.maximum(item.low - points, points - item.high), 0)[:, [0, 2]]
         points = points[np.hypot(*gap.T) <= reach]
         points = points[[self._stand(p) for p in points]] if len(points) else points
-        return np.array([self.sim.navigator.snap(p, 0.05) for p in points]).reshape(-1, 3)
+        snapped = [self.sim.navigator.snap(p, 0.05) for p in points]
+        rounded = [p.round(4) for p in snapped if p is not None]  # as stored: at an edge it matters
+        return np.array([p for p in rounded if self._stand(p)]).reshape(-1, 3)
 
     def _photo(self, identity: int) -> ImageGoal | None:
         """One valid photo of an object, drawn from all that pass both coverage tests; None if none does."""

@@ -102,11 +102,12 @@ class SeedFinder(MainIslandFinder):
         kept, coverage = [], []
         for point, share in zip(seed.viewpoints, seed.coverage):
             place = self.sim.navigator.snap(point, SNAP)
+            place = None if place is None else place.round(4)
             if place is None or not self._stand(place):
                 continue
             beside = np.maximum(np.maximum(item.low - place, place - item.high), 0)[[0, 2]]
             if np.hypot(*beside) <= self.config.viewpoint_reach:
-                kept.append(place.round(4))
+                kept.append(place)
                 coverage.append(0.0 if np.isnan(share) else share)
         if not kept:
             return None

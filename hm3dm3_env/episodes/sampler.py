@@ -192,7 +192,7 @@ class SceneSampler:
         pool = [
             p
             for p in (finder.random_place(self.rng) for _ in range(12 + 6 * count))
-            if self._may_start(p, viewpoints)
+            if finder._stand(p) and self._may_start(p, viewpoints)
         ]
         if len(pool) < count:
             raise NoEpisode("too few places at 1 to 30 m from the goals")
@@ -268,7 +268,8 @@ class MainIslandFinder(GoalFinder):
     def lattice(self) -> np.ndarray:
         """(P, 3) places all over the island, `_LATTICE` cells apart, rounded as they will be stored."""
         some = self.cells[(self.cells % _LATTICE == 0).all(1)]
-        return self.sim.navigator.center(self.floor, some).round(4).reshape(-1, 3)
+        places = self.sim.navigator.center(self.floor, some).round(4).reshape(-1, 3)
+        return places[[self._stand(place) for place in places]] if len(places) else places
 
     def random_place(self, rng: np.random.Generator) -> np.ndarray:
         """(3,) a uniform place on the island, rounded as it will be stored."""
