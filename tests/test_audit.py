@@ -344,6 +344,7 @@ TAMPERED: dict[str, tuple[Tamper, set[str]]] = {
     "same id": (_every(lambda e: e.update(episode_id="rooms-00001")), {"duplicate"}),
     "same index": (_every(lambda e: e.update(index=1)), {"duplicate"}),
     "scene listed twice": (lambda s: s.header.update(scenes=s.header["scenes"] * 2), {"duplicate"}),
+    "episode gone": (lambda s: s.episodes.remove(s.even()), {"count"}),
     "no descriptions": (_all_on, {"balance"}),
     "object not in the file": (_dangling_in_file, {"dangling object"}),
     "object not in the scene": (_dangling_in_scene, {"dangling object"}),

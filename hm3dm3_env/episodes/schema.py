@@ -174,9 +174,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise EpisodeError(f"{path}: expected a JSON object at the top, not {type(value).__name__}")
     if value.get("format", FORMAT) != FORMAT or value.get("version") != VERSION:
+        version = value.get("version")
+        newer = isinstance(version, int) and version > VERSION
         raise EpisodeError(
-            f"{path}: version {value.get('version')!r} of format {value.get('format')!r}; "
-            f"this release reads {FORMAT} version {VERSION}"
+            f"{path}: version {version!r} of format {value.get('format')!r}; this release reads {FORMAT} version "
+            f"{VERSION}" + ("; the file needs a newer hm3dm3" if newer else "")
         )
     return value
 

@@ -18,6 +18,7 @@ KINDS = {
     "scene changed": "a scene's files are not those that the split was made for",
     "shared scene": "a scene is in another split too",
     "duplicate": "an episode id or index appears twice",
+    "count": "episodes are missing that the header doesn't list as dropped",
     "balance": "the modalities' totals differ by more than one goal and 1%",
     "dangling object": "a goal names an object that the file or the scene does not have",
     "object": "category or place of an object are not those in the scene",

@@ -83,9 +83,7 @@ def find(config: AuditConfig) -> tuple[dict[str, Any], list[Report], list[Violat
     jobs, first = _jobs(config, data, header)
     reports = _run(jobs, config.workers)
     violations = [v for report in reports for v in report.violations]
-    violations += (
-        first + _across(reports, bool(header.get("imported"))) + _shared_scenes(data, config.split, header)
-    )
+    violations += first + _across(reports, header) + _shared_scenes(data, config.split, header)
     return header, reports, sorted(set(violations))
 
 
@@ -138,7 +136,7 @@ def _run(jobs: list[SceneJob], workers: int) -> list[Report]:
     return [found[i] for i in range(len(jobs))]
 
 
-def _across(reports: list[Report], imported: bool) -> list[Violation]:
+def _across(reports: list[Report], header: dict[str, Any]) -> list[Violation]:
     """Claims about the split as a whole; an imported one has the modalities that its files have."""
     found = []
     for key, name in (("episode", "episode_id"), ("index", "index")):
@@ -150,9 +148,19 @@ def _across(reports: list[Report], imported: bool) -> list[Violation]:
             if len(scenes) > 1:
                 episode = value if key == "episode" else f"index {value}"
                 found.append(Violation("duplicate", scenes[0], episode, name, f"appears {len(scenes)} times"))
+    indices = {facts["index"] for report in reports for facts in report.facts}
+    unread = any(
+        v.kind in ("file", "format", "scene", "dangling object")
+        for report in reports
+        for v in report.violations
+    )
+    missing = sorted(set(range(max(indices, default=-1) + 1)) - indices)
+    if not found and not unread and len(missing) > len(header.get("dropped", [])):
+        listed = ", ".join(map(str, missing[:8]))
+        found.append(Violation("count", "", "", "index", f"no episodes {listed}, and nothing was dropped"))
     count = Counter(m for report in reports for facts in report.facts for m in facts["modalities"])
     totals = [count[m] for m in ("ON", "TN", "IIN")]
-    if not imported and max(totals) - min(totals) > max(1, BALANCE * sum(totals)):
+    if not header.get("imported") and max(totals) - min(totals) > max(1, BALANCE * sum(totals)):
         found.append(Violation("balance", "", "", "goals.modality", "{} ON, {} TN, {} IIN".format(*totals)))
     return found
 
