@@ -177,8 +177,8 @@ def read_json(path: Path) -> dict[str, Any]:
         version = value.get("version")
         newer = isinstance(version, int) and version > VERSION
         raise EpisodeError(
-            f"{path}: version {version!r} of format {value.get('format')!r}; this release reads {FORMAT} version "
-            f"{VERSION}" + ("; the file needs a newer hm3dm3" if newer else "")
+            f"{path}: version {version!r} of format {value.get('format')!r}; "
+            f"this release reads {FORMAT} version {VERSION}" + ("; the file needs a newer hm3dm3" if newer else "")
         )
     return value
 
