@@ -176,9 +176,10 @@ def read_json(path: Path) -> dict[str, Any]:
     if value.get("format", FORMAT) != FORMAT or value.get("version") != VERSION:
         version = value.get("version")
         newer = isinstance(version, int) and version > VERSION
+        advice = "; the file needs a newer hm3dm3" if newer else ""
         raise EpisodeError(
             f"{path}: version {version!r} of format {value.get('format')!r}; "
-            f"this release reads {FORMAT} version {VERSION}" + ("; the file needs a newer hm3dm3" if newer else "")
+            f"this release reads {FORMAT} version {VERSION}{advice}"
         )
     return value
 
