@@ -7,7 +7,7 @@ that can meet the object's bounding box are cast, in one call for all poses.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +20,7 @@ from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 _LOOKS, _SAME_SHARE = 6, 0.005
-"""Viewpoints from which frames of an object are made, and by how much its share may then differ (ours)."""
+"""Viewpoints from which frames are compared with loose rays, and by how much they may differ (ours)."""
 
 
 @dataclass(frozen=True)
@@ -173,28 +173,29 @@ class GoalFinder:
         )
         keep = np.flatnonzero(share >= config.min_coverage)
         keep = keep[np.argsort(-share[keep], kind="stable")]
-        if len(keep) and self._shared_surface(item, positions[keep], headings[keep], share[keep]):
-            return None
+        some = keep[np.unique(np.linspace(0, len(keep) - 1, _LOOKS).astype(int))] if len(keep) else keep
+        shown = self._shown(item, positions[some], headings[some])
+        if (abs(shown - share[some]) > _SAME_SHARE).any():
+            # it shares faces with another object, and chance decides whose pixels those are: both must do
+            share[keep] = np.minimum(share[keep], self._shown(item, positions[keep], headings[keep]))
+            keep = keep[share[keep] >= config.min_coverage]
         return Viewpoints(positions[keep], headings[keep], share[keep]) if len(keep) else None
 
-    def _shared_surface(
-        self, item: Instance, positions: np.ndarray, headings: np.ndarray, share: np.ndarray
-    ) -> bool:
-        """Whether frames show another share of the object than loose rays do, from a few of its viewpoints:
-        then it shares faces with another object, and chance decides whose pixels these are."""
-        some = np.unique(np.linspace(0, len(positions) - 1, _LOOKS).astype(int))
-        config = self.config
-        camera = Camera(
-            config.pixels, config.pixels, config.frame_hfov_deg, config.camera_height, 0.01, 100.0
-        )
+    def _shown(self, item: Instance, positions: np.ndarray, headings: np.ndarray) -> np.ndarray:
+        """(V,) share of a frame that an object fills from viewpoints, in frames instead of by loose rays."""
+        size, config = self.config.pixels, self.config
+        camera = Camera(size, size, config.frame_hfov_deg, config.camera_height, 0.01, 100.0)
         poses = [
             Pose(float(x), float(y), float(z), float(heading), tilt)
-            for (x, y, z), heading in zip(positions[some], headings[some])
+            for (x, y, z), heading in zip(positions, headings)
             for tilt in np.radians((-30.0, 0.0, 30.0)).tolist()
         ]
-        frames = self.sim.render(poses, camera, rgb=False, semantic=True)
-        shown = np.array([np.mean(f.semantic == item.id) for f in frames]).reshape(-1, 3).sum(1)
-        return bool((abs(shown - share[some]) > _SAME_SHARE + 0.1 * share[some]).any())
+        frames = [
+            frame
+            for first in range(0, len(poses), 96)
+            for frame in self.sim.render(poses[first : first + 96], camera, rgb=False, semantic=True)
+        ]
+        return np.array([np.mean(f.semantic == item.id) for f in frames]).reshape(-1, 3).sum(1)
 
     def _grid(self, item: Instance) -> np.ndarray:
         reach, cell = self.config.viewpoint_reach, self.config.viewpoint_cell
@@ -227,24 +228,16 @@ class GoalFinder:
         order = [i for i in rng.permutation(len(places)) if share[i] > need]
         for i in order:
             seen = hull_area(_inside(points[i], everything)) / whole
-            if seen > config.photo_object_coverage and self._in_frame(item, eyes[i], headings[i], pitches[i],
-                                                                      hfov[i], share[i]):
-                rotation = to_quaternion(headings[i], pitches[i])
+            if seen > config.photo_object_coverage:
                 x, y, z = (round(float(v), 4) for v in eyes[i])
-                qx, qy, qz, qw = (round(float(v), 6) for v in rotation)
-                return ImageGoal((x, y, z), (qx, qy, qz, qw), round(float(hfov[i]), 2), config.photo_size,
-                                 round(float(min(seen, 1.0)), 3), round(float(share[i]), 4))
+                qx, qy, qz, qw = (round(float(v), 6) for v in to_quaternion(headings[i], pitches[i]))
+                photo = ImageGoal((x, y, z), (qx, qy, qz, qw), round(float(hfov[i]), 2), config.photo_size,
+                                  round(float(min(seen, 1.0)), 3), 0.0)
+                frame = self.sim.render([photo_camera(photo)[0]], photo_camera(photo)[1], False, True)[0]
+                filled = float(np.mean(frame.semantic == item.id))  # as stored, with all its pixels
+                if filled > need:
+                    return replace(photo, frame_coverage=round(filled, 4))
         return None
-
-    def _in_frame(self, item: Instance, eye: np.ndarray, heading: float, pitch: float, hfov: float,
-                  share: float) -> bool:
-        """Whether a frame of a photo's camera shows the share of the object that loose rays found."""
-        pixels = self.config.pixels
-        camera = Camera(pixels, pixels, float(hfov), 0.0, 0.01, 100.0)
-        x, y, z = eye.tolist()
-        pose = Pose(x, y, z, float(heading), float(pitch))
-        frame = self.sim.render([pose], camera, rgb=False, semantic=True)[0]
-        return abs(float(np.mean(frame.semantic == item.id)) - share) <= _SAME_SHARE
 
 
 def coverage(
@@ -310,13 +303,14 @@ def _rays_to(
 
 
 def _main_cluster(points: np.ndarray, voxel: float = 0.05) -> np.ndarray:
-    """Centres of the largest connected group of 5 cm voxels among (n, 3) points."""
+    """Centres of the largest group of 5 cm voxels among (n, 3) points; gaps of two voxels don't part it."""
     if not len(points):
         return points
     low = points.min(0)
     cells = np.unique(np.floor((points - low) / voxel).astype(int), axis=0)
     grid = np.zeros(cells.max(0) + 1, bool)
     grid[tuple(cells.T)] = True
+    grid = ndimage.binary_dilation(grid, np.ones((3, 3, 3)))  # few rays meet the pole of a lamp
     labels, count = ndimage.label(grid, np.ones((3, 3, 3)))
     mine = labels[tuple(cells.T)]
     best = np.bincount(mine, minlength=count + 1)[1:].argmax() + 1

@@ -164,16 +164,18 @@ class SightCheck:
         return np.array(good).reshape(-1, 3)
 
     def _aimed(self, points: np.ndarray, item: Instance, heights: tuple[float, ...]) -> list[Frame]:
-        """Frames of cameras above (P, 3) places, each aimed at an object's centre."""
+        """Frames of cameras above (P, 3) places, aimed at an object's centre or a few degrees beside it."""
         goals = self.settings.goals
         camera = Camera(goals.pixels, goals.pixels, goals.frame_hfov_deg, 0.0, 0.01, 100.0)
-        poses = []
+        poses: list[Pose] = []
         for point in points:
             for height in heights:
                 eye = point + (0.0, height, 0.0)
                 flat = np.hypot(*(item.center - eye)[[0, 2]])
                 pitch = float(np.arctan2(item.center[1] - eye[1], flat))
-                poses.append(_pose(eye, _bearing(eye, item.center), pitch))
+                # a pole in the very middle would fall between two pixels in every frame
+                aside = np.radians((len(poses) % 7 - 3) * 1.3)
+                poses.append(_pose(eye, _bearing(eye, item.center) + aside, pitch))
         return self._frames(poses, camera)
 
     # -- photos --------------------------------------------------------------------------------------------
@@ -283,12 +285,16 @@ def _voxels(points: np.ndarray) -> np.ndarray:
 
 
 def _largest_group(voxels: np.ndarray) -> np.ndarray:
-    """Those that hang together by sides, edges or corners, of the largest group."""
+    """Those of the largest group that hangs together; gaps of two voxels don't part it (thin poles)."""
     if len(voxels) < 2:
         return voxels
-    pairs = cKDTree(voxels).query_pairs(VOXEL * 1.8, output_type="ndarray")
-    graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(voxels), len(voxels)))
-    labels = connected_components(graph, directed=False)[1]
+    tree = cKDTree(voxels)
+    for reach in (1.1, 3.1):  # neighbours are quickly found, and mostly enough
+        pairs = tree.query_pairs(VOXEL * reach, p=np.inf, output_type="ndarray")
+        graph = coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(voxels), len(voxels)))
+        count, labels = connected_components(graph, directed=False)
+        if count == 1:
+            return voxels
     return voxels[labels == np.bincount(labels).argmax()]
 
 
