@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -578,6 +579,15 @@ def test_other_settings_are_made_again(tmp_path: Path, expected: dict[str, bytes
         (folder / name).write_bytes(data)
     generate(config(tmp_path, sampling=SamplingConfig(agents=(2,))))
     assert {len(e.starts) for e in load_split(tmp_path, "pair")} == {2}
+
+
+def test_a_smaller_split_leaves_no_files_of_a_larger_one(tmp_path: Path, expected: dict[str, bytes]) -> None:
+    folder = pair(tmp_path) / "episodes" / "pair"
+    for name, data in expected.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    generate(replace(config(tmp_path), houses=1, episodes=1))
+    assert len(list((folder / "content").iterdir())) == 1 and len(load_split(tmp_path, "pair")) == 1
 
 
 def test_bad_requests(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def generate(config: GenerateConfig) -> Path:
     }
     path = folder / f"{config.split}.json.gz"
     write_atomic(path, gzip_json_bytes(header))
+    for left in set((folder / "content").glob("*.json.gz")) - {job[-1] for job in jobs}:
+        left.unlink()  # of a larger split with this name; it would count in the split's digest
     for line in dropped:
         print(f"dropped: {line}")
     print(f"{made} episodes in {len(folders)} scenes: {path}")
