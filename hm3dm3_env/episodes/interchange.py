@@ -34,6 +34,7 @@ from hm3dm3_env.episodes.sampler import (
     NoEpisode,
     SamplingConfig,
     SceneSampler,
+    plain_goal,
     plan_split,
 )
 from hm3dm3_env.episodes.scene_check import scene_files
@@ -151,13 +152,7 @@ class SeedSampler(SceneSampler):
         seed = finder.seeds[item.id]
         if finder.viewpoints(item.id) is None:
             return None
-        goal: dict[str, Any] = {
-            "modality": modality,
-            "category": item.category,
-            "text": item.category,
-            "object_id": item.id,
-            "acceptable": [item.id],
-        }
+        goal = plain_goal(modality, item)
         if modality == "ON":
             names = {item.category, *(name.strip().lower() for name in seed.children)}
             alike = [i for i, other in finder.seeds.items() if other.category in names]

@@ -73,6 +73,17 @@ class NoEpisode(Exception):
     """This floor cannot give the episode asked for; the text says why."""
 
 
+def plain_goal(modality: str, item: Instance) -> dict[str, Any]:
+    """What every stored goal has: by name, and this object alone counts."""
+    return {
+        "modality": modality,
+        "category": item.category,
+        "text": item.category,
+        "object_id": item.id,
+        "acceptable": [item.id],
+    }
+
+
 class SceneSampler:
     """Episodes of one scene, drawn one after the other with the scene's own random numbers."""
 
@@ -134,13 +145,7 @@ class SceneSampler:
                   twins: Sequence[Instance]) -> dict[str, Any] | None:
         if finder.viewpoints(item.id) is None:
             return None
-        goal: dict[str, Any] = {
-            "modality": modality,
-            "category": item.category,
-            "text": item.category,
-            "object_id": item.id,
-            "acceptable": [item.id],
-        }
+        goal = plain_goal(modality, item)
         if modality == "ON":
             goal["acceptable"] = [other.id for other in twins if finder.viewpoints(other.id) is not None]
         elif modality == "TN":

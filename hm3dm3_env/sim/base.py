@@ -24,6 +24,26 @@ FLOOR_GAP = 1.5
 """Two floors are at least this far apart, metres: below it, it's a table or a platform (ours)."""
 
 
+def floor_levels(levels: np.ndarray, areas: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """The largest levels of (N,) surface heights and areas, FLOOR_GAP or more apart, lowest first: the height
+    of each, and (N,) bool which surfaces made it."""
+    left = np.ones(len(levels), bool)
+    chosen: list[tuple[float, np.ndarray]] = []
+    while left.any():
+        low = levels[left].min()
+        sizes = np.bincount(((levels[left] - low) / 0.05).astype(int), areas[left])
+        near = left & (np.abs(levels - (low + (sizes.argmax() + 0.5) * 0.05)) <= FLOOR_SPAN)
+        if areas[near].sum() < MIN_FLOOR_AREA:
+            break
+        order = np.argsort(levels[near], kind="stable")
+        total = np.cumsum(areas[near][order])
+        height = float(levels[near][order][np.searchsorted(total, total[-1] / 2)])
+        if all(abs(height - other) >= FLOOR_GAP for other, _ in chosen):
+            chosen.append((height, near))
+        left &= ~near
+    return sorted(chosen, key=lambda level: level[0])
+
+
 @dataclass(frozen=True)
 class Body:
     """The robot's body (HelloRobot Stretch as in HM3D-OVON and GOAT-Bench) and how it moves."""

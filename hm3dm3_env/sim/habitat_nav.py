@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.geometry import Pose
-from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body, after
+from hm3dm3_env.sim.base import FLOOR_SPAN, Body, after, floor_levels
 
 OFF_MESH = 0.5
 """A point this far off the navmesh, in the plane and in height, counts from the nearest point on it, metres
@@ -52,26 +52,16 @@ class HabitatNavigator:
 
         A level with less than a third of it under something solid is a roof, unless no level is covered.
         """
-        left = np.ones(len(self._levels), bool)
-        chosen: list[tuple[float, bool]] = []
-        while left.any():
-            heights, areas = self._levels[left], self._areas[left]
-            low = heights.min()
-            sizes = np.bincount(((heights - low) / 0.05).astype(int), areas)
-            peak = low + (sizes.argmax() + 0.5) * 0.05
-            near = left & (np.abs(self._levels - peak) <= FLOOR_SPAN)
-            if self._areas[near].sum() < MIN_FLOOR_AREA:
-                break
-            height = _weighted_median(self._levels[near], self._areas[near])
-            if all(abs(height - other) >= FLOOR_GAP for other, _ in chosen):
-                indoors = True
-                if covered is not None:  # the same points on every load
-                    points = self._sample(np.random.default_rng(0), np.flatnonzero(near), 64)
-                    indoors = bool(covered(points).mean() > 1 / 3)
-                chosen.append((height, indoors))
-            left &= ~near
-        rooms = [height for height, inside in chosen if inside]
-        return sorted(rooms or [height for height, _ in chosen])
+        chosen = floor_levels(self._levels, self._areas)
+        heights = [height for height, _ in chosen]
+        if covered is None:
+            return heights
+        rooms = []
+        for height, near in chosen:  # the same points on every load
+            points = self._sample(np.random.default_rng(0), np.flatnonzero(near), 64)
+            if covered(points).mean() > 1 / 3:
+                rooms.append(height)
+        return rooms or heights
 
     def _sample(self, rng: np.random.Generator, triangles: np.ndarray, count: int) -> np.ndarray:
         """(count, 3) points, uniform over the area in the plane of the triangles with these indices."""
@@ -248,12 +238,6 @@ class HabitatNavigator:
 def _vector(point: np.ndarray) -> np.ndarray:
     """(3,) float32, as habitat-sim's vectors are."""
     return np.array(point, np.float32)
-
-
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(total, total[-1] / 2)]])
 
 
 # -- islands -----------------------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ class PreparedScene:
     def __init__(self, folder: Path, body: Body, navmesh: str, cache: SceneCache) -> None:
         self.folder, self.body, self.navmesh, self.cache = folder, body, navmesh, cache
         self.stamp = stamp(folder)
-        self._keep = sum(size for _, size, _ in self.stamp) >= KEEP_FROM
-        self._digest = _digest(folder) if self._keep and cache.folder is not None else ""
+        large = sum(size for _, size, _ in self.stamp) >= KEEP_FROM
+        self._digest = _digest(folder) if large and cache.folder is not None else ""
         self.data = self._geometry()
         self.tracer = Tracer(self.data.triangles)
         self.navigator = self._navigator()

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 from scipy import ndimage
 
-from hm3dm3_env.sim.base import FLOOR_GAP, FLOOR_SPAN, MIN_FLOOR_AREA, Body
+from hm3dm3_env.sim.base import FLOOR_SPAN, Body, floor_levels
 from hm3dm3_env.sim.navigation.contours import border
 from hm3dm3_env.sim.navigation.navmesh import NavMesh
 from hm3dm3_env.sim.navigation.outline import Outline
@@ -137,7 +137,7 @@ def floors_of_navmesh(
     levels = surface[..., 1].mean(1)
     sides = surface[:, 1:, [0, 2]] - surface[:, :1, [0, 2]]
     areas = np.abs(sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0]) / 2
-    heights = _heights_of(levels, areas)
+    heights = [height for height, _ in floor_levels(levels, areas)]
     if triangles is not None:
         rooms = [h for h in heights if _indoors(surface[np.abs(levels - h) <= FLOOR_SPAN], triangles) > 1 / 3]
         heights = rooms or heights
@@ -221,29 +221,11 @@ def _covered(solid: np.ndarray) -> np.ndarray:
 
 
 def _floor_heights(stand: np.ndarray, tops: np.ndarray, covered: np.ndarray, cell: float) -> list[float]:
-    """Heights of the floors, lowest first; see `_heights_of`.
+    """Heights of the floors, lowest first; see `floor_levels`.
 
     A level with less than a third of it under something solid is a roof, unless no level is covered.
     """
     heights, indoors = tops[stand].astype(float), covered[stand]
-    chosen = _heights_of(heights, np.full(len(heights), cell**2))
+    chosen = [level for level, _ in floor_levels(heights, np.full(len(heights), cell**2))]
     rooms = [level for level in chosen if indoors[np.abs(heights - level) <= FLOOR_SPAN].mean() > 1 / 3]
     return rooms or chosen
-
-
-def _heights_of(levels: np.ndarray, areas: np.ndarray) -> list[float]:
-    """Heights of the largest levels of (N,) surfaces and areas, FLOOR_GAP or more apart, lowest first."""
-    chosen: list[float] = []
-    while len(levels):
-        low = levels.min()
-        sizes = np.bincount(((levels - low) / 0.05).astype(int), areas)
-        near = np.abs(levels - (low + (sizes.argmax() + 0.5) * 0.05)) <= FLOOR_SPAN
-        if areas[near].sum() < MIN_FLOOR_AREA:
-            break
-        order = np.argsort(levels[near], kind="stable")
-        total = np.cumsum(areas[near][order])
-        height = float(levels[near][order][np.searchsorted(total, total[-1] / 2)])
-        if all(abs(height - other) >= FLOOR_GAP for other in chosen):
-            chosen.append(height)
-        levels, areas = levels[~near], areas[~near]
-    return sorted(chosen)
