@@ -272,7 +272,7 @@ class Crew:
             path = np.zeros((0, 3))
             for hope in range(3):
                 if not len(path):
-                    path = self.planner.path(self.field(agent, hope), point, slack)
+                    path = self.planner.route(pose, point, slack, hope)
             if not len(path):
                 return None
             robot.path, robot.goal_point, robot.age = path, point, 0

@@ -11,6 +11,8 @@ import numba
 import numpy as np
 
 _SQRT2 = np.sqrt(2.0)
+NOWHERE = np.zeros((0, 2), np.int64)
+"""No cell in particular."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -69,7 +71,7 @@ def _pop(heap_key, heap_cell, size):
 
 
 @numba.njit(cache=True, nogil=True)
-def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: float):
+def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: float, wanted: np.ndarray):
     """Distances, in cells, from a set of source cells over a (H, W) bool grid.
 
     Args:
@@ -77,6 +79,8 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
         sources: (S, 2) int64 rows and columns; sources on blocked cells are ignored.
         start: (S,) float64 distance already spent at each source, in cells.
         limit: cells farther than this stay at inf.
+        wanted: (W, 2) int64 cells; the search ends at the first of them that it reaches, and all that is
+            farther stays at inf. Without any, it goes everywhere.
 
     Returns:
         (H, W) float32 distances (inf: unreachable) and (H, W) int32 anchors (flat index of the cell from
@@ -86,6 +90,9 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
     distance = np.full((height, width), np.inf)
     anchor = np.full((height, width), -1, np.int32)
     done = np.zeros((height, width), np.bool_)
+    goal = np.zeros((height, width), np.bool_)
+    for w in range(wanted.shape[0]):
+        goal[wanted[w, 0], wanted[w, 1]] = True
     capacity = 16 * 1024
     heap_key, heap_cell, size = np.empty(capacity), np.empty(capacity, np.int64), 0
     for s in range(sources.shape[0]):
@@ -107,11 +114,11 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
         r, c = cell // width, cell % width
         if done[r, c]:
             continue
-        done[r, c] = True
         if key > limit:
-            distance[r, c] = np.inf
-            anchor[r, c] = -1
-            continue
+            break
+        done[r, c] = True
+        if goal[r, c]:
+            break
         parent = anchor[r, c]
         pr, pc = parent // width, parent % width
         for dr in range(-1, 2):
@@ -135,7 +142,14 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
                         heap_cell = np.append(heap_cell, np.empty(size, np.int64))
                     _push(heap_key, heap_cell, size, candidate, nr * width + nc)
                     size += 1
-    return distance.astype(np.float32), anchor
+    out = np.full((height, width), np.inf, np.float32)
+    for r in range(height):
+        for c in range(width):
+            if done[r, c]:
+                out[r, c] = distance[r, c]
+            else:
+                anchor[r, c] = -1
+    return out, anchor
 
 
 @numba.njit(cache=True, nogil=True)

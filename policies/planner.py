@@ -14,7 +14,7 @@ import numpy as np
 import skfmm
 
 from hm3dm3_env.geometry import Pose, heading_to, wrap
-from hm3dm3_env.mapping import FREE, OCCUPIED, SharedMap
+from hm3dm3_env.mapping import OCCUPIED, SharedMap
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.task import ACTIONS
 from policies import fields
@@ -87,26 +87,42 @@ class MapPlanner:
     def field(self, pose: Pose, hope: int = 0) -> Field:
         """Distances from a robot over known free floor; with `hope` 1 over unknown floor too, with 2 closer
         to obstacles."""
+        corner, passable, source = self._blocks_around(pose, hope)
+        return self._solve(corner, passable, source, fields.NOWHERE)
+
+    def _blocks_around(self, pose: Pose, hope: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The window's corner (see `Field`), its passable blocks, and the robot's block."""
         rows, columns = self.map.window(1.0)
         block = self.config.coarsen
         corner = np.array([rows.start, columns.start])
         shape = (np.array([rows.stop, columns.stop]) - corner) // block
         window = tuple(slice(c, c + n * block) for c, n in zip(corner, shape))
-        cells = self.map.cells[window]
-        fine = ~(self.tight if hope > 1 else self.grown)[window]
-        if not hope:
-            fine &= cells == FREE
+        blocked = (self.tight if hope > 1 else self.grown)[window]
         start = self.map.to_cell(pose.position) - corner
-        _open_start(fine, cells, start, int(np.ceil(self.config.clearance / self.map.cell)) + 1)
-        passable = fine.reshape(shape[0], block, shape[1], block).sum((1, 3)) * 2 >= block**2
-        passable[[0, -1], :] = passable[:, [0, -1]] = False
+        reach = int(np.ceil(self.config.clearance / self.map.cell)) + 1
+        passable = _passable(self.map.cells[window], blocked, hope > 0, start, reach, block)
         source = np.clip(start // block, 1, shape - 2)
         passable[tuple(source)] = True
-        size = self.map.cell * block
+        return corner, passable, source
+
+    def _solve(self, corner: np.ndarray, passable: np.ndarray, source: np.ndarray, to: np.ndarray) -> Field:
+        size = np.float32(self.map.cell * self.config.coarsen)
         if self.config.solver == "any_angle":
-            distance, anchor = fields.any_angle(passable, source[None].astype(np.int64), np.zeros(1), np.inf)
-            return Field(corner, distance * np.float32(size), anchor)
-        return Field(corner, _march(passable, source) * np.float32(size), None)
+            sources = source[None].astype(np.int64)
+            distance, anchor = fields.any_angle(passable, sources, np.zeros(1), np.inf, to)
+            return Field(corner, distance * size, anchor)
+        return Field(corner, _march(passable, source) * size, None)
+
+    def route(self, pose: Pose, point: np.ndarray, slack: float, hope: int = 0) -> np.ndarray:
+        """`path` on the robot's `field`, which is worked out no farther than to the point."""
+        corner, passable, source = self._blocks_around(pose, hope)
+        row, column = np.clip(
+            (self.map.to_cell(point) - corner) // self.config.coarsen, 0, np.array(passable.shape) - 1
+        )
+        to = _closest(passable, row, column, self._reach(slack))
+        if not len(to):
+            return np.zeros((0, 3))
+        return self.path(self._solve(corner, passable, source, to), point, slack)
 
     def blocks(self, field: Field, points: np.ndarray) -> np.ndarray:
         """(P, 2) blocks of (P, 3) points in the field's window, clipped."""
@@ -178,15 +194,40 @@ def _stamp(grown, cells, disc):
 
 
 @numba.njit(cache=True, nogil=True)
-def _open_start(passable, cells, start, reach):
-    """A robot that stands in grown cells may leave them: cells around it that hold no obstacle become
-    passable."""
-    if passable[start[0], start[1]]:
-        return
-    for r in range(max(start[0] - reach, 1), min(start[0] + reach + 1, passable.shape[0] - 1)):
-        for c in range(max(start[1] - reach, 1), min(start[1] + reach + 1, passable.shape[1] - 1)):
-            if (r - start[0]) ** 2 + (c - start[1]) ** 2 <= reach * reach and cells[r, c] != 2:
-                passable[r, c] = True
+def _passable(cells, blocked, hope, start, reach, block):
+    """Blocks of which at least half of the cells are open; the outermost ring is closed. A robot that stands
+    in grown cells may leave them: cells within `reach` of it that hold no obstacle are open."""
+    rows, columns = cells.shape[0] // block, cells.shape[1] // block
+    inside = blocked[start[0], start[1]] or not (hope or cells[start[0], start[1]] == 1)
+    out = np.zeros((rows, columns), np.bool_)
+    for row in range(1, rows - 1):
+        for column in range(1, columns - 1):
+            count = 0
+            for r in range(row * block, (row + 1) * block):
+                for c in range(column * block, (column + 1) * block):
+                    if not blocked[r, c] and (hope or cells[r, c] == 1):
+                        count += 1
+                    elif inside and cells[r, c] != 2:
+                        count += (r - start[0]) ** 2 + (c - start[1]) ** 2 <= reach * reach
+            out[row, column] = count * 2 >= block * block
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _closest(passable, row, column, reach):
+    """(N, 2) the passable blocks that are closest to (row, column), at most `reach` away; ties are all
+    there."""
+    best, count = reach * reach, 0
+    out = np.empty(((2 * reach + 1) ** 2, 2), np.int64)
+    for r in range(max(row - reach, 0), min(row + reach + 1, passable.shape[0])):
+        for c in range(max(column - reach, 0), min(column + reach + 1, passable.shape[1])):
+            gap = (r - row) ** 2 + (c - column) ** 2
+            if passable[r, c] and gap <= best:
+                if gap < best:
+                    best, count = gap, 0
+                out[count, 0], out[count, 1] = r, c
+                count += 1
+    return out[:count]
 
 
 @numba.njit(cache=True, nogil=True)

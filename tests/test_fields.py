@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import shortest_path
 
-from policies.fields import any_angle, line_of_sight, trace
+from policies.fields import NOWHERE, any_angle, line_of_sight, trace
 
 Box = tuple[int, int, int, int]
 """Blocked cells: first row, end row, first column, end column."""
@@ -25,7 +25,7 @@ def world(size: int, boxes: list[Box]) -> np.ndarray:
 def field(
     free: np.ndarray, *sources: tuple[int, int], limit: float = np.inf
 ) -> tuple[np.ndarray, np.ndarray]:
-    return any_angle(free, np.array(sources, np.int64), np.zeros(len(sources)), limit)
+    return any_angle(free, np.array(sources, np.int64), np.zeros(len(sources)), limit, NOWHERE)
 
 
 def exact(size: int, boxes: list[Box], points: list[tuple[int, int]]) -> np.ndarray:
@@ -145,7 +145,7 @@ def test_trace_is_as_long_as_the_distance() -> None:
 
 def test_several_sources_with_head_starts() -> None:
     free = world(60, [])
-    distance, anchor = any_angle(free, np.array([[10, 10], [10, 50]]), np.array([0.0, 8.0]), np.inf)
+    distance, anchor = any_angle(free, np.array([[10, 10], [10, 50]]), np.array([0.0, 8.0]), np.inf, NOWHERE)
     assert distance[10, 29] == pytest.approx(19)
     assert distance[10, 45] == pytest.approx(13) and anchor[10, 45] == 10 * 60 + 50
 
@@ -153,7 +153,7 @@ def test_several_sources_with_head_starts() -> None:
 def test_blocked_sources_are_ignored() -> None:
     free = world(20, [(5, 6, 5, 6)])
     assert np.isinf(field(free, (5, 5))[0]).all()
-    assert np.isinf(any_angle(free, np.zeros((0, 2), np.int64), np.zeros(0), np.inf)[0]).all()
+    assert np.isinf(any_angle(free, np.zeros((0, 2), np.int64), np.zeros(0), np.inf, NOWHERE)[0]).all()
 
 
 def test_limit() -> None:

@@ -12,7 +12,7 @@ from scipy import ndimage
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.navigation.navgrid import GridNavigator
-from policies.fields import any_angle
+from policies.fields import NOWHERE, any_angle
 from tests.polygons import extruded, free_area, random_world, shortest, spots
 
 WORLDS = 10
@@ -141,7 +141,7 @@ def test_fields_on_grids_of_turned_things(worlds: list[World]) -> None:
         cells = np.c_[rows, columns][np.random.default_rng(0).permutation(len(rows))[:10]]
         truth = shortest(area, cells + 0.5)
         for i, cell in enumerate(cells[:5]):
-            distance, _ = any_angle(free, cell[None], np.zeros(1), np.inf)
+            distance, _ = any_angle(free, cell[None], np.zeros(1), np.inf, NOWHERE)
             far = truth[i] >= 20
             found.append(distance[tuple(cells[far].T)] / truth[i][far] - 1)
     error = np.concatenate(found)
