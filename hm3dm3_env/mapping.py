@@ -65,32 +65,19 @@ class SharedMap:
 
     def mark_free(self, position: np.ndarray, radius: float) -> None:
         """Where an agent stands is free: a disc around `position`, where still unknown."""
-        rows, columns = self._disc(position, radius)
-        block = self.cells[rows, columns]
-        self.cells[rows, columns] = np.where(block == UNKNOWN, FREE, block)
-        if len(rows):
-            self.box[:] = (min(self.box[0], rows.min()), max(self.box[1], rows.max() + 1),
-                           min(self.box[2], columns.min()), max(self.box[3], columns.max() + 1))
+        reach = radius / self.cell
+        _mark_free(self.cells, *(int(v) for v in self.to_cell(position)), reach, self.box)
 
     def mark_occupied(self, position: np.ndarray) -> None:
         """A bump: the cell at `position` blocks, whatever the depth said."""
         row, column = self.to_cell(position)
         self.cells[row, column] = OCCUPIED
 
-    def _disc(self, position: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
-        row, column = self.to_cell(position)
-        reach = int(np.ceil(radius / self.cell))
-        dr, dc = np.mgrid[-reach : reach + 1, -reach : reach + 1]
-        near = np.hypot(dr, dc) * self.cell <= radius
-        rows, columns = row + dr[near], column + dc[near]
-        inside = (rows >= 0) & (rows < len(self.cells)) & (columns >= 0) & (columns < len(self.cells))
-        return rows[inside], columns[inside]
-
     def to_cell(self, points: np.ndarray) -> np.ndarray:
         """(..., 2) int64 rows and columns of (..., 3) world points, clipped to the map."""
         points = np.asarray(points, float)
-        cells = np.stack([points[..., 2] - self.origin[1], points[..., 0] - self.origin[0]], -1) / self.cell
-        return np.clip(np.floor(cells), 0, len(self.cells) - 1).astype(np.int64)
+        cells = (points[..., ::-2] - self.origin[::-1]) / self.cell
+        return np.floor(cells).clip(0, len(self.cells) - 1).astype(np.int64)
 
     def to_world(self, cells: np.ndarray) -> np.ndarray:
         """(..., 3) world positions of the centres of (..., 2) cells, on the floor."""
@@ -121,6 +108,18 @@ class SharedMap:
         """Known floor area, square metres."""
         rows, columns = self.window(0.0)
         return float(np.count_nonzero(self.cells[rows, columns])) * self.cell**2
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_free(cells, row, column, reach, box):
+    whole = int(np.ceil(reach))
+    for r in range(max(row - whole, 0), min(row + whole + 1, cells.shape[0])):
+        for c in range(max(column - whole, 0), min(column + whole + 1, cells.shape[1])):
+            if np.hypot(r - row, c - column) <= reach:
+                if cells[r, c] == 0:
+                    cells[r, c] = 1
+                box[0], box[1] = min(box[0], r), max(box[1], r + 1)
+                box[2], box[3] = min(box[2], c), max(box[3], c + 1)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -61,6 +61,8 @@ class _Robot:
     path: np.ndarray | None = None
     goal_point: np.ndarray | None = None
     age: int = 0
+    crossed: int = 0
+    """Grown cells on what is left of the path; it is blocked when there are more."""
     last: Pose | None = None
     last_action: int = 0
     track: Track | None = None
@@ -266,7 +268,7 @@ class Crew:
             or robot.age >= self.config.replan
             or robot.goal_point is None
             or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
-            or not all(self.planner.clear(a, b) for a, b in zip(robot.path, robot.path[1:]))
+            or self.planner.crossed(robot.path) > robot.crossed
         )
         if stale:
             path = np.zeros((0, 3))
@@ -276,6 +278,7 @@ class Crew:
             if not len(path):
                 return None
             robot.path, robot.goal_point, robot.age = path, point, 0
+        robot.crossed = self.planner.crossed(robot.path)
         robot.age += 1
         assert robot.path is not None
         action, robot.path = self.planner.steer(pose, robot.path)

@@ -158,8 +158,12 @@ class MapPlanner:
 
     def clear(self, a: np.ndarray, b: np.ndarray) -> bool:
         """Whether the straight line between two (3,) points meets no grown obstacle."""
-        (r0, c0), (r1, c1) = self.map.to_cell(np.stack([a, b]))
-        return bool(_clear(self.grown, r0, c0, r1, c1))
+        return not self.crossed(np.stack([a, b]))
+
+    def crossed(self, path: np.ndarray) -> int:
+        """How many grown cells the straight lines between (N, 3) corners meet. Blocks are passable when half
+        of their cells are, so that even a fresh path may graze some."""
+        return int(_crossed(self.grown, self.map.to_cell(path)))
 
     def steer(self, pose: Pose, path: np.ndarray) -> tuple[int | None, np.ndarray]:
         """The action that follows a path and what is left of the path; no action at its end (within
@@ -243,12 +247,14 @@ def _nearest(distance, row, column, reach):
 
 
 @numba.njit(cache=True, nogil=True)
-def _clear(grown, r0, c0, r1, c1):
-    steps = max(abs(r1 - r0), abs(c1 - c0), 1)
-    for i in range(steps + 1):
-        if grown[int(round(r0 + (r1 - r0) * i / steps)), int(round(c0 + (c1 - c0) * i / steps))]:
-            return False
-    return True
+def _crossed(grown, corners):
+    count = 0
+    for n in range(len(corners) - 1):
+        (r0, c0), (r1, c1) = corners[n], corners[n + 1]
+        steps = max(abs(r1 - r0), abs(c1 - c0), 1)
+        for i in range(steps + 1):
+            count += grown[int(round(r0 + (r1 - r0) * i / steps)), int(round(c0 + (c1 - c0) * i / steps))]
+    return count
 
 
 def _march(passable: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -60,20 +60,20 @@ class SimulatedEncoder:
                     self.table[j, item.id] = similarity(goal.category, item.category)
         self.table += rng.normal(0, self.config.habit, self.table.shape) * (self.table > 0)
         self.table = np.clip(self.table, 0, 1)
+        self._matters = self.table.max(0) > 0
 
     def similarity(self, frame: Frame, strips: int) -> np.ndarray:
         """(M, strips): the best match, and the mean over what is in view, by area."""
         semantic = self._labels(frame)
         assert semantic is not None, "the simulated encoder needs an environment with semantic=True"
-        labels = np.where(frame.depth > 0, semantic, 0)
-        out = np.zeros((len(self.table), strips))
-        for s, part in enumerate(np.array_split(labels, strips, axis=1)):
-            share = np.bincount(part.ravel(), minlength=self.table.shape[1]) / part.size
-            seen = np.flatnonzero(share * (self.table.max(0) > 0))
-            if not len(seen):
-                continue
-            weight = np.minimum(share[seen] / self.config.full_share, 1.0)
-            values = self.table[:, seen]
-            best, mean = (values * weight).max(1), (values * share[seen]).sum(1) / share[seen].sum()
-            out[:, s] = (1 - self.config.context) * best + self.config.context * mean
+        labels, size = np.where(frame.depth > 0, semantic, 0), self.table.shape[1]
+        owner = np.arange(labels.shape[1]) * strips // labels.shape[1]
+        counts = np.bincount((labels + owner * size).ravel(), minlength=strips * size).reshape(strips, size)
+        seen = np.flatnonzero(counts.any(0) & self._matters)
+        share = counts[:, seen] / counts.sum(1)[:, None]
+        weight = np.minimum(share / self.config.full_share, 1.0)
+        values = self.table[:, seen]
+        best = (values[:, None] * weight).max(-1, initial=0.0)
+        mean = values @ share.T / np.maximum(share.sum(1), 1e-9)
+        out = (1 - self.config.context) * best + self.config.context * mean
         return np.clip(out + self._noise.normal(0, self.config.noise, out.shape), 0, 1)
