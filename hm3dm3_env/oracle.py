@@ -104,11 +104,48 @@ def _tours(
     return tour
 
 
-def _enumerate(agents: int, goals: int, tour: Callable) -> tuple[int, ...]:
-    """Every assignment at once: lengths[k, mask] tabulated, then reduced over all owner tuples."""
+def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
+    """What every first choice costs the team, if all else is done as well as can be.
+
+    Returns:
+        (K, M) metres: the smallest makespan of all assignments in which agent k goes to goal j first, and on
+        to the nearest of its other goals; and (K,) the same with no goal for agent k. inf: impossible. The
+        smallest of an agent's entries is at most `solve`'s makespan, and can be below it: a tour that does
+        not begin with the nearest goal may be the shorter one.
+
+    Raises:
+        ValueError: more than EXACT_LIMIT assignments.
+    """
+    agents = len(starts)
+    if agents**goals > EXACT_LIMIT:
+        raise ValueError(f"{agents} agents and {goals} goals have more than {EXACT_LIMIT} assignments")
+    reach = _cached(reach)
+    owners, parts, lengths = _assignments(agents, goals, _tours(starts, reach))
+    costs, idle = np.full((agents, goals), inf), np.full(agents, inf)
+    for k in range(agents):
+        others = np.delete(lengths, k, 1).max(1, initial=0.0)
+        idle[k] = others[parts[:, k] == 0].min(initial=inf)
+        for j in range(goals):
+            mine = owners[:, j] == k
+            first, place = reach(starts[k], j)
+            forced = {
+                mask: first + nearest_neighbour_tour(place, _members(mask & ~(1 << j), goals), reach)[0]
+                for mask in np.unique(parts[mine, k]).tolist()
+            }
+            own = np.array([forced[mask] for mask in parts[mine, k].tolist()])
+            costs[k, j] = np.maximum(own, others[mine]).min()
+    return costs, idle
+
+
+def _members(mask: int, goals: int) -> list[int]:
+    return [j for j in range(goals) if mask >> j & 1]
+
+
+def _assignments(agents: int, goals: int, tour: Callable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All N = K**M assignments: (N, M) owners, (N, K) each agent's goals as bits, (N, K) tour lengths."""
     lengths = np.array(
         [
-            [tour(k, frozenset(j for j in range(goals) if mask >> j & 1))[0] for mask in range(1 << goals)]
+            [tour(k, frozenset(_members(mask, goals)))[0] for mask in range(1 << goals)]
             for k in range(agents)
         ]
     )
@@ -119,9 +156,15 @@ def _enumerate(agents: int, goals: int, tour: Callable) -> tuple[int, ...]:
         else np.zeros((1, 0), int)
     )
     bits = 1 << np.arange(goals)
-    parts = np.stack([lengths[k, ((owners == k) * bits).sum(1)] for k in range(agents)], 1)
-    makespan, total = parts.max(1), parts.sum(1)
-    best = np.lexsort((codes, np.round(total, 9), np.round(makespan, 9)))[0]
+    parts = np.stack([((owners == k) * bits).sum(1) for k in range(agents)], 1)
+    return owners, parts, np.stack([lengths[k, parts[:, k]] for k in range(agents)], 1)
+
+
+def _enumerate(agents: int, goals: int, tour: Callable) -> tuple[int, ...]:
+    """The best of all assignments; the lexicographically first of equals."""
+    owners, _, lengths = _assignments(agents, goals, tour)
+    makespan, total = lengths.max(1), lengths.sum(1)
+    best = np.lexsort((np.arange(len(owners)), np.round(total, 9), np.round(makespan, 9)))[0]
     return tuple(int(k) for k in owners[best])
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
-from scipy import ndimage
 
 from hm3dm3_env.mapping import FREE, UNKNOWN, SharedMap
 
@@ -39,30 +39,73 @@ def find_frontiers(
     Args:
         passable: (rows, columns) bool over the window: cells where the body may be.
     """
-    cells = shared_map.cells[window]
-    unknown = cells == UNKNOWN
-    labels, count = ndimage.label(unknown)
-    if count:
-        small = np.bincount(labels.ravel()) * shared_map.cell**2 < config.min_unknown
-        small[0] = False
-        unknown &= ~small[labels]
-    edge = np.zeros_like(unknown)
-    edge[1:] |= unknown[:-1]
-    edge[:-1] |= unknown[1:]
-    edge[:, 1:] |= unknown[:, :-1]
-    edge[:, :-1] |= unknown[:, 1:]
-    edge &= (cells == FREE) & passable
-    labels, count = ndimage.label(edge, np.ones((3, 3)))
-    rows, columns = np.nonzero(labels)
-    owner = labels[rows, columns]
-    order = np.argsort(owner, kind="stable")
+    pocket = int(np.ceil(config.min_unknown / shared_map.cell**2))
+    cells, owner = _edges(shared_map.cells[window], passable, pocket)
     points, sizes = [], []
-    for mine in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1) if len(order) else []:
-        length = len(mine) * shared_map.cell
+    for number in range(int(owner.max(initial=-1)) + 1):
+        group = cells[owner == number]
+        length = len(group) * shared_map.cell
         if length < config.min_length:
             continue
-        group = np.stack([rows[mine], columns[mine]], 1)
         middle = group[np.abs(group - group.mean(0)).sum(1).argmin()]
         points.append(shared_map.to_world(middle + (window[0].start, window[1].start)))
         sizes.append(length)
     return Frontiers(np.array(points).reshape(-1, 3), np.array(sizes))
+
+
+@numba.njit(cache=True, nogil=True)
+def _edges(cells, passable, pocket):
+    """Passable free cells beside unknown ground of at least `pocket` cells (which is 4-connected), row by row:
+    (N, 2), and (N,) the number of the 8-connected group of each."""
+    rows, columns = cells.shape
+    near = ((-1, 0), (1, 0), (0, -1), (0, 1))
+    size = np.zeros((rows, columns), np.int8)  # of the unknown ground here: 0 not looked at, 1 small, 2 large
+    edge = np.zeros((rows, columns), np.bool_)
+    queue = np.empty((rows * columns, 2), np.int64)
+    for r in range(rows):
+        for c in range(columns):
+            if cells[r, c] != FREE or not passable[r, c]:
+                continue
+            for dr, dc in near:
+                u, v = r + dr, c + dc
+                if 0 <= u < rows and 0 <= v < columns and cells[u, v] == UNKNOWN:
+                    if size[u, v] == 0:
+                        _measure(cells, size, u, v, pocket, queue)
+                    edge[r, c] |= size[u, v] == 2
+    found, owner = np.argwhere(edge), np.full((rows, columns), -1)
+    groups = np.empty(len(found), np.int64)
+    count = 0
+    for i in range(len(found)):
+        r, c = found[i]
+        if owner[r, c] < 0:
+            owner[r, c] = count
+            queue[0, 0], queue[0, 1], first, last = r, c, 0, 1
+            while first < last:
+                (r, c), first = queue[first], first + 1
+                for u in range(max(r - 1, 0), min(r + 2, rows)):
+                    for v in range(max(c - 1, 0), min(c + 2, columns)):
+                        if edge[u, v] and owner[u, v] < 0:
+                            owner[u, v] = count
+                            queue[last, 0], queue[last, 1], last = u, v, last + 1
+            count += 1
+        groups[i] = owner[found[i, 0], found[i, 1]]
+    return found, groups
+
+
+@numba.njit(cache=True, nogil=True)
+def _measure(cells, size, row, column, pocket, queue):
+    """Mark the unknown ground around a cell as small or large; what is large is not followed to its end."""
+    size[row, column] = 1
+    queue[0, 0], queue[0, 1], first, last, large = row, column, 0, 1, pocket <= 1
+    while first < last and not large:
+        (r, c), first = queue[first], first + 1
+        for dr, dc in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            u, v = r + dr, c + dc
+            if 0 <= u < size.shape[0] and 0 <= v < size.shape[1] and cells[u, v] == UNKNOWN:
+                if size[u, v] == 0:
+                    size[u, v] = 1
+                    queue[last, 0], queue[last, 1], last = u, v, last + 1
+                large = large or size[u, v] == 2 or last >= pocket
+    if large:
+        for i in range(last):
+            size[queue[i, 0], queue[i, 1]] = 2

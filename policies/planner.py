@@ -14,7 +14,7 @@ import numpy as np
 import skfmm
 
 from hm3dm3_env.geometry import Pose, heading_to, wrap
-from hm3dm3_env.mapping import OCCUPIED, SharedMap
+from hm3dm3_env.mapping import FREE, OCCUPIED, SharedMap
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.task import ACTIONS
 from policies import fields
@@ -76,13 +76,10 @@ class MapPlanner:
 
     def update(self) -> None:
         """Take in new obstacles of the map."""
-        window = self.map.window(0.2)
-        fresh = (self.map.cells[window] == OCCUPIED) & ~self._known[window]
-        if fresh.any():
-            self._known[window] |= fresh
-            cells = np.argwhere(fresh) + (window[0].start, window[1].start)
-            for grid, disc in self._discs:
-                _stamp(grid, cells, disc)
+        rows, columns = self.map.window(0.0)
+        (grown, wide), (tight, narrow) = self._discs
+        corners = rows.start, rows.stop, columns.start, columns.stop
+        _take_in(self.map.cells, *corners, self._known, grown, wide, tight, narrow)
 
     def field(self, pose: Pose, hope: int = 0) -> Field:
         """Distances from a robot over known free floor; with `hope` 1 over unknown floor too, with 2 closer
@@ -189,12 +186,21 @@ def face(pose: Pose, target: np.ndarray, aim_deg: float) -> int | None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _stamp(grown, cells, disc):
-    for i in range(cells.shape[0]):
-        for j in range(disc.shape[0]):
-            r, c = cells[i, 0] + disc[j, 0], cells[i, 1] + disc[j, 1]
-            if 0 <= r < grown.shape[0] and 0 <= c < grown.shape[1]:
-                grown[r, c] = True
+def _take_in(cells, r0, r1, c0, c1, known, grown, wide, tight, narrow):
+    for r in range(r0, r1):
+        for c in range(c0, c1):
+            if cells[r, c] == OCCUPIED and not known[r, c]:
+                known[r, c] = True
+                _stamp(grown, r, c, wide)
+                _stamp(tight, r, c, narrow)
+
+
+@numba.njit(cache=True, nogil=True)
+def _stamp(grid, row, column, disc):
+    for i in range(len(disc)):
+        r, c = row + disc[i, 0], column + disc[i, 1]
+        if 0 <= r < grid.shape[0] and 0 <= c < grid.shape[1]:
+            grid[r, c] = True
 
 
 @numba.njit(cache=True, nogil=True)
@@ -202,16 +208,16 @@ def _passable(cells, blocked, hope, start, reach, block):
     """Blocks of which at least half of the cells are open; the outermost ring is closed. A robot that stands
     in grown cells may leave them: cells within `reach` of it that hold no obstacle are open."""
     rows, columns = cells.shape[0] // block, cells.shape[1] // block
-    inside = blocked[start[0], start[1]] or not (hope or cells[start[0], start[1]] == 1)
+    inside = blocked[start[0], start[1]] or not (hope or cells[start[0], start[1]] == FREE)
     out = np.zeros((rows, columns), np.bool_)
     for row in range(1, rows - 1):
         for column in range(1, columns - 1):
             count = 0
             for r in range(row * block, (row + 1) * block):
                 for c in range(column * block, (column + 1) * block):
-                    if not blocked[r, c] and (hope or cells[r, c] == 1):
+                    if not blocked[r, c] and (hope or cells[r, c] == FREE):
                         count += 1
-                    elif inside and cells[r, c] != 2:
+                    elif inside and cells[r, c] != OCCUPIED:
                         count += (r - start[0]) ** 2 + (c - start[1]) ** 2 <= reach * reach
             out[row, column] = count * 2 >= block * block
     return out

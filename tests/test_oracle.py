@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hm3dm3_env.oracle import EXACT_LIMIT, Reach, nearest_neighbour_tour, reach_on, solve
+from hm3dm3_env.oracle import (
+    EXACT_LIMIT,
+    Reach,
+    choice_costs,
+    nearest_neighbour_tour,
+    reach_on,
+    solve,
+)
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
 
@@ -220,3 +227,47 @@ def test_on_the_navigator(rooms_sim: EmbeddedSimulator) -> None:
     assert far == pytest.approx(1.0, abs=1e-6) and place == pytest.approx(tuple(c))
     result = solve([(2.0, 0.0, -2.0)], 2, reach)
     assert result.makespan == pytest.approx(1 + 2, abs=1e-3)  # 1 m to either, then back over the start
+
+
+# -- what a choice costs -----------------------------------------------------------------------------------
+
+
+def test_costs_by_hand() -> None:
+    costs, idle = choice_costs([0.0, 10.0], 2, on_line(1.0, 9.0))
+    assert costs.tolist() == [[1.0, 9.0], [9.0, 1.0]]  # both swapped: 9; one robot for both: 1 + 8 as well
+    assert idle.tolist() == [9.0, 9.0]
+    costs, idle = choice_costs([0.0], 2, on_line(1.0, -3.0))
+    assert costs.tolist() == [[5.0, 7.0]] and idle.tolist() == [inf]
+    costs, idle = choice_costs([0.0, 1.0], 0, on_line())
+    assert costs.shape == (2, 0) and idle.tolist() == [0.0, 0.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(INSTANCES)
+def test_costs_of_choices(plane: Plane) -> None:
+    agents, goals = len(plane.starts), len(plane.goals)
+    costs, idle = choice_costs(plane.starts, goals, plane.reach)
+    want, rest = np.full((agents, goals), inf), np.full(agents, inf)
+    for owner in product(range(agents), repeat=goals):
+        parts = [[j for j in range(goals) if owner[j] == k] for k in range(agents)]
+        tours = [
+            nearest_neighbour_tour(start, part, plane.reach)[0] for start, part in zip(plane.starts, parts)
+        ]
+        for k in range(agents):
+            others = max([tours[i] for i in range(agents) if i != k], default=0.0)
+            if not parts[k]:
+                rest[k] = min(rest[k], others)
+            for j in parts[k]:
+                leg, place = plane.reach(plane.starts[k], j)
+                on = nearest_neighbour_tour(place, [i for i in parts[k] if i != j], plane.reach)[0]
+                want[k, j] = min(want[k, j], max(others, leg + on))
+    np.testing.assert_allclose(costs, want)
+    np.testing.assert_allclose(idle, rest)
+    best = solve(plane.starts, goals, plane.reach)
+    for k, tour in enumerate(best.tours):
+        assert (costs[k, tour[0]] if tour else idle[k]) <= best.makespan + 1e-9
+
+
+def test_costs_of_too_many_choices() -> None:
+    with pytest.raises(ValueError, match="more than 100000"):
+        choice_costs([0.0] * 10, 6, on_line(*range(6)))

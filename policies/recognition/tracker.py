@@ -54,6 +54,8 @@ class Tracker:
 
     def update(self, candidates: Sequence[Candidate]) -> bool:
         """Add the candidates of one frame; returns whether some goal has a newly accepted candidate."""
+        if not candidates:
+            return False
         before = [self.best(j) is not None for j in range(len(self.tracks))]
         for candidate in candidates:
             self._add(candidate)
