@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from hm3dm3_env.episodes.audit import run
 from hm3dm3_env.episodes.audit.findings import KINDS
+from hm3dm3_env.episodes.audit.paraphrase import Vocabulary, paraphrase_faults
 from hm3dm3_env.episodes.audit.places import brute_force
+from hm3dm3_env.episodes.audit.reading import skeleton
 from hm3dm3_env.episodes.audit.run import AuditConfig, audit, find
 from hm3dm3_env.episodes.audit.words import FloorBoxes, description_faults
 from hm3dm3_env.episodes.describe import Predicate
@@ -515,9 +517,95 @@ def test_predicates_mean_the_same(items: list[tuple[Any, ...]]) -> None:
 def test_words_that_nothing_states() -> None:
     chair = Instance(1, "chair", 0, "", np.zeros(3), np.ones(3), "red")
     boxes, said = FloorBoxes([chair]), [("category", "chair"), ("colour", "red")]
-    assert description_faults(boxes, 1, "chair", "look for the red chair", said) == []
-    assert "says 'wooden'" in description_faults(boxes, 1, "chair", "the red wooden chair", said)[0]
-    assert "leaves out" in description_faults(boxes, 1, "chair", "the chair", said)[0]
+    assert description_faults(boxes, 1, "chair", "Look for the red chair.", said) == []
+    assert "says 'wooden'" in description_faults(boxes, 1, "chair", "The red wooden chair.", said)[0]
+    assert "leaves out" in description_faults(boxes, 1, "chair", "The chair.", said)[0]
+
+
+HALL = [
+    Instance(1, "chair", 0, "hall", np.zeros(3), np.ones(3), "red", "wood"),
+    Instance(2, "desk", 0, "hall", np.array([1.2, 0, 0]), np.array([2.0, 1, 1])),
+    Instance(3, "curtains", 1, "bedroom", np.array([8.0, 0, 0]), np.array([9.0, 2, 1]), "light blue"),
+    Instance(4, "curtains", 2, "bedroom", np.array([18.0, 0, 0]), np.array([19.0, 2, 1]), "grey", "fabric"),
+    Instance(5, "ottoman", 1, "bedroom", np.array([9.2, 0, 0]), np.array([9.8, 1, 1])),
+]
+CHAIR = [("category", "chair"), ("material", "wood"), ("next_to", "desk"), ("room", "hall")]
+CURTAINS = [("category", "curtains"), ("colour", "light blue"), ("next_to", "ottoman"), ("room", "bedroom")]
+READ: list[tuple[int, str, str]] = [
+    (1, "Find the wooden chair next to the desk in the hall.", ""),
+    (1, "In the hall there is a chair made of wood close to the desk. Go there.", ""),
+    (1, "Search for the chair that is made of wood, beside the desk and in the hall.", ""),
+    (1, "Check the hall for the wooden chair near the desk.", ""),
+    (3, "Where are the light blue curtains near the ottoman in one of the bedrooms?", ""),
+    (3, "There are some light blue curtains next to the ottoman in a bedroom. Find them.", ""),
+    (1, "Find the wooden chair next to a desk in the hall.", "a 'desk', but the floor has one"),
+    (1, "Find the wooden chair next to the desk in a hall.", "a 'hall', but the floor has one"),
+    (3, "Find the light blue curtains near the ottoman in the bedroom.", "the 'bedroom', but .* several"),
+    (3, "Find the light blue curtains near a ottoman in a bedroom.", "a ottoman"),
+    (3, "Where is the light blue curtains near the ottoman in a bedroom?", "'where is' does not fit"),
+    (3, "There is a light blue curtains near the ottoman in a bedroom. Find it.", "a 'curtains'"),
+    (1, "Find the wooden wooden chair next to the desk in the hall.", "'wooden' twice in a row"),
+    (1, "Find wooden chair next to the desk in the hall.", "no article before 'chair'"),
+    (1, "Find the wooden chair next to the desk in the hall", "no sentence"),
+    (1, "Find the wooden chair on the desk in the hall.", "leaves out next_to 'desk'"),
+    (1, "Find the wooden chair next to the desk.", "leaves out room 'hall'"),
+    (1, "Find the black wooden chair next to the desk in the hall.", "says 'black'"),
+    (1, "Find the wooden chair next to the desk and the sofa in the hall.", "says 'sofa'"),
+    (1, "Find the wooden chair  next to the desk in the hall.", "stray spaces"),
+    (1, f"Please {'please look ' * 8}for the wooden chair next to the desk in the hall.", "more than 128"),
+]
+
+
+@pytest.mark.parametrize(("target", "text", "fault"), READ)
+def test_descriptions_are_read(target: int, text: str, fault: str) -> None:
+    category, said = ("chair", CHAIR) if target == 1 else ("curtains", CURTAINS)
+    found = description_faults(FloorBoxes(HALL), target, category, text, said)
+    assert bool(found) == bool(fault) and (not fault or re.search(fault, "; ".join(found))), found
+
+
+def test_skeletons_are_those_of_templates() -> None:
+    chair, curtains = "Find the wooden chair near the desk in the hall.", "Find the light blue curtains."
+    assert skeleton(chair, CHAIR) == skeleton(curtains, CURTAINS) == "find _"
+    assert skeleton("Where are the curtains?", CURTAINS) == skeleton("Where is the chair?", CHAIR)
+    assert skeleton("Locate the chair.", CHAIR) != skeleton("Where is the chair?", CHAIR)
+
+
+FREE: list[tuple[str, str]] = [
+    ("A wooden chair stands right by the desk in the hall.", "mentions 'right'"),
+    ("You'll spot a wooden chair by the desk in the hall, please go to that chair.", ""),
+    ("Alongside the hall's desk is the chair made of wood I want.", "leaves out room"),
+    ("Head into the hall; the wooden chair close to the desk is yours.", ""),
+    ("The wooden chair in the hall.", "leaves out next_to 'next to desk'"),
+    ("The desk next to the wooden chair in the hall.", "leaves out next_to 'next to desk'"),
+    ("The brown wooden chair next to the desk in the hall.", "mentions 'brown'"),
+    ("The wooden chair next to the desk and the curtains in the hall.", "mentions 'curtains'"),
+    ("The wooden chair next to the desk in the hall, not the kitchen.", "mentions 'kitchen', 'not'"),
+    ("The wooden chair next to the desk\nin the hall.", "one line"),
+    (f"{'Please ' * 20}find the wooden chair next to the desk in the hall.", "more than 128"),
+    ("", "leaves out"),
+]
+
+
+@pytest.mark.parametrize(("text", "fault"), FREE)
+def test_free_wordings_are_read(text: str, fault: str) -> None:
+    known = Vocabulary.of({item.category for item in HALL}, {"hall", "bedroom", "grey", "wood", "light blue"})
+    found = paraphrase_faults(text, CHAIR, known)
+    assert bool(found) == bool(fault) and (not fault or fault in "; ".join(found)), found
+
+
+def test_neighbours_worded_alike_are_found(split: Split) -> None:
+    """Also across an episode that is gone."""
+    goals = [(e, g) for e in split.episodes for g in e["goals"] if g["modality"] == "TN"]
+    (first, one), (last, two) = goals[0], goals[1]
+    for goal in (one, two):
+        goal["text"] = f"Go quickly to the {goal['category']}."
+    found = [v for v in _audited(split) if v.kind == "wording"]
+    assert [v.episode for v in found] == [last["episode_id"]] and first["episode_id"] in found[0].text
+
+
+def _audited(split: Split) -> list[Any]:
+    split.write()
+    return split.violations()
 
 
 # -- the command -------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from hm3dm3_env.episodes.describe import describe
 from hm3dm3_env.episodes.goals import GoalConfig, GoalFinder
+from hm3dm3_env.episodes.wording import TEMPLATES
 from hm3dm3_env.geometry import to_quaternion
 from hm3dm3_env.oracle import reach_on, solve
 from hm3dm3_env.scenes.hm3dsem import Instance
@@ -19,6 +20,10 @@ from hm3dm3_env.sim.embedded import EmbeddedSimulator
 MODALITIES = ("ON", "TN", "IIN")
 _LATTICE, _LATTICE_MOST = 6, 250
 """Where chance finds no separated starts, every sixth cell (0.3 m) is tried, and so many at most (ours)."""
+
+TEMPLATE_GAP = 14
+"""So many descriptions in a row have sentences of different templates (ours). An episode has three at most,
+so that four episodes may be dropped between two that are then neighbours."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,22 @@ class SamplingConfig:
 
 @dataclass(frozen=True)
 class EpisodePlan:
-    """What episode `index` of a split must be: K agents and one goal a modality in `modalities`."""
+    """What episode `index` of a split must be: K agents and one goal a modality in `modalities`.
+
+    `templates` has the number of a sentence in `wording.TEMPLATES` for each goal that is a description, and
+    -1, which stands for any, for the others.
+    """
 
     index: int
     agents: int
     modalities: tuple[str, ...]
+    templates: tuple[int, ...] = ()
 
 
 def plan_split(seed: int, episodes: int, config: SamplingConfig) -> list[EpisodePlan]:
     """The plans of a whole split: K and M cycle in shuffled blocks, and modalities are dealt in shuffled
-    triples, so that any prefix of the split is balanced to within one goal a modality."""
+    triples, so that any prefix of the split is balanced to within one goal a modality. Sentence templates are
+    dealt by `deal_templates`."""
     rng = np.random.default_rng([seed, 1])
 
     def stream(values: Sequence[Any]):
@@ -63,10 +74,26 @@ def plan_split(seed: int, episodes: int, config: SamplingConfig) -> list[Episode
             yield from (values[i] for i in rng.permutation(len(values)))
 
     agents, goals, modalities = stream(config.agents), stream(config.goals), stream(MODALITIES)
-    return [
-        EpisodePlan(i, next(agents), tuple(next(modalities) for _ in range(next(goals))))
-        for i in range(episodes)
-    ]
+    templates = deal_templates(len(TEMPLATES), np.random.default_rng([seed, 4]))
+    plans = []
+    for i in range(episodes):
+        team, mine = next(agents), tuple(next(modalities) for _ in range(next(goals)))
+        plans.append(EpisodePlan(i, team, mine, tuple(next(templates) if m == "TN" else -1 for m in mine)))
+    return plans
+
+
+def deal_templates(count: int, rng: np.random.Generator) -> Iterator[int]:
+    """Numbers below `count` without end, in shuffled blocks of all of them; any `TEMPLATE_GAP` in a row
+    differ. So neighbours differ also where a few episodes between them are dropped."""
+    dealt = deque[int](maxlen=min(TEMPLATE_GAP, count) - 1)
+    while True:
+        block = list(range(count))
+        while block:
+            free = [number for number in block if number not in dealt]
+            number = free[rng.integers(len(free))]
+            block.remove(number)
+            dealt.append(number)
+            yield number
 
 
 class NoEpisode(Exception):
@@ -93,6 +120,7 @@ class SceneSampler:
         self.sim, self.config = sim, config
         self.rng = np.random.default_rng([seed, 2, scene])
         self.uses: Counter[str] = Counter()
+        self.template: int | None = None  # of the description being made
         self.finders = [
             MainIslandFinder(sim, floor, goals, seed) for floor in range(len(sim.navigator.floors))
         ]
@@ -110,16 +138,18 @@ class SceneSampler:
         for _ in range(self.config.tries):
             finder = self.finders[self.rng.integers(len(self.finders))]
             try:
-                goals = self._goals(finder, plan.modalities)
+                goals = self._goals(finder, plan)
                 return self._episode(finder, plan, goals, split)
             except NoEpisode as error:
                 reason = str(error)
         raise NoEpisode(reason)
 
-    def _goals(self, finder: MainIslandFinder, modalities: Sequence[str]) -> list[dict[str, Any]]:
+    def _goals(self, finder: MainIslandFinder, plan: EpisodePlan) -> list[dict[str, Any]]:
         taken: set[str] = set()
         goals = []
-        for modality in modalities:
+        for j, modality in enumerate(plan.modalities):
+            dealt = plan.templates[j] if j < len(plan.templates) else -1
+            self.template = dealt if dealt >= 0 else None
             goal = self._goal(finder, modality, taken)
             taken.add(goal["category"])
             goals.append(goal)
@@ -149,7 +179,7 @@ class SceneSampler:
         if modality == "ON":
             goal["acceptable"] = [other.id for other in twins if finder.viewpoints(other.id) is not None]
         elif modality == "TN":
-            said = describe(item, finder.instances, self.rng)
+            said = describe(item, finder.instances, self.rng, self.template)
             if said is None:
                 return None
             goal |= {"text": said.text, "predicates": [[p.kind, p.value] for p in said.predicates]}

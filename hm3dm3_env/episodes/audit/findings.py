@@ -40,7 +40,9 @@ KINDS = {
     "makespan": "d* is not what brute force finds, or below the split's least",
     "photo": "the camera of an image goal is not where or what it must be",
     "photo coverage": "the photo does not show enough of the object",
-    "description": "a description is not true of its object alone, or says what its predicates don't",
+    "description": "a description is not true of its object alone, says what its predicates don't, or is no "
+    "good English",
+    "wording": "a description is worded like the one before it in the split",
 }
 """All kinds of violations, with what they mean."""
 
@@ -69,6 +71,8 @@ class Settings:
     body: Body
     imported: bool = False
     """Made from another benchmark's files: photos and descriptions are not ours to vouch for."""
+    rephrased: bool = False
+    """A language model rewrote some descriptions; these are free wordings, read as such."""
 
     @classmethod
     def of(cls, header: Mapping[str, Any]) -> Settings:
@@ -85,6 +89,7 @@ class Settings:
             build(SamplingConfig, **stored.get("sampling", {})),
             build(Body, **body),
             bool(header.get("imported")),
+            bool(header.get("rephrased")),
         )
 
 
@@ -94,7 +99,8 @@ class Report:
 
     Attributes:
         violations: all of them.
-        facts: one dict an episode with the numbers for the distributions.
+        facts: one dict an episode with the numbers for the distributions, and the skeletons of its
+            descriptions.
         cards: what the page shows of sampled episodes; pictures are data URIs.
         seconds: what it took.
     """

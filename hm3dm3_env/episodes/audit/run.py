@@ -162,6 +162,19 @@ def _across(reports: list[Report], header: dict[str, Any]) -> list[Violation]:
     totals = [count[m] for m in ("ON", "TN", "IIN")]
     if not header.get("imported") and max(totals) - min(totals) > max(1, BALANCE * sum(totals)):
         found.append(Violation("balance", "", "", "goals.modality", "{} ON, {} TN, {} IIN".format(*totals)))
+    return found if header.get("imported") else found + _worded_alike(reports)
+
+
+def _worded_alike(reports: list[Report]) -> list[Violation]:
+    """Descriptions whose skeleton is that of the one before them, in the split's order."""
+    found, last = [], ("", "")
+    rows = [(facts["index"], report.scene, facts) for report in reports for facts in report.facts]
+    for _, scene, facts in sorted(rows, key=lambda row: row[:2]):
+        for j, skeleton in facts["skeletons"]:
+            if skeleton == last[0]:
+                text = f"is worded like the one before it, in {last[1]}: {skeleton!r}"
+                found.append(Violation("wording", scene, facts["episode"], f"goals.{j}.text", text))
+            last = (skeleton, facts["episode"])
     return found
 
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from hm3dm3_env.episodes.audit.cards import card
 from hm3dm3_env.episodes.audit.findings import Report, Settings
+from hm3dm3_env.episodes.audit.paraphrase import Vocabulary, paraphrase_faults
 from hm3dm3_env.episodes.audit.places import PlaceCheck
+from hm3dm3_env.episodes.audit.reading import skeleton
 from hm3dm3_env.episodes.audit.sight import SightCheck
-from hm3dm3_env.episodes.audit.words import FloorBoxes, description_faults
+from hm3dm3_env.episodes.audit.words import FloorBoxes, description_faults, predicate_faults
 from hm3dm3_env.episodes.scene_check import changed_files, scene_files
 from hm3dm3_env.episodes.schema import (
     Episode,
@@ -64,6 +66,7 @@ def audit_scene(job: SceneJob) -> Report:
     place = PlaceCheck(sim, job.settings, report)
     sight = SightCheck(sim, job.settings, report, job.viewpoints, place.bad)
     boxes: dict[int, FloorBoxes] = {}
+    rewritten, vocabulary = _rewritten(content) if job.settings.rephrased else set(), _vocabulary(sim)
     _objects(sim, content, episodes, report)
     for episode in episodes:
         known = _goals(sim, job.settings, episode, report)
@@ -73,8 +76,8 @@ def audit_scene(job: SceneJob) -> Report:
             sight.check(episode, floor)
             boxes.setdefault(episode.floor, FloorBoxes(floor))
             if not job.settings.imported:
-                _descriptions(boxes[episode.floor], episode, report)
-        report.facts.append(_facts(episode, facts))
+                _descriptions(boxes[episode.floor], episode, rewritten, vocabulary, report)
+        report.facts.append(_facts(episode, facts, rewritten))
         if episode.id in job.shown and known:
             report.cards.append(card(sim, episode))
     report.seconds = time.monotonic() - started
@@ -209,15 +212,49 @@ def _goals(sim: EmbeddedSimulator, settings: Settings, episode: Episode, report:
     return known
 
 
-def _descriptions(floor: FloorBoxes, episode: Episode, report: Report) -> None:
-    for j, goal in enumerate(episode.goals):
-        if goal.modality == "TN":
-            for text in description_faults(floor, goal.object_id, goal.category, goal.text, goal.predicates):
-                report.add("description", episode.id, f"goals.{j}", f"{text} ({goal.text!r})")
-
-
-def _facts(episode: Episode, numbers: dict[str, Any]) -> dict[str, Any]:
+def _rewritten(content: dict[str, Any]) -> set[tuple[str, int]]:
+    """(episode id, number) of the goals whose text a language model wrote."""
     return {
+        (episode["episode_id"], j)
+        for episode in content["episodes"]
+        if isinstance(episode, dict) and isinstance(episode.get("goals"), list) and "episode_id" in episode
+        for j, goal in enumerate(episode["goals"])
+        if isinstance(goal, dict) and "template_text" in goal
+    }
+
+
+def _vocabulary(sim: EmbeddedSimulator) -> Vocabulary:
+    items = sim.scene.instances.values()
+    stated = {value for item in items for value in (item.colour, item.material, item.room)}
+    return Vocabulary.of({item.category for item in items}, stated)
+
+
+def _descriptions(
+    floor: FloorBoxes,
+    episode: Episode,
+    rewritten: set[tuple[str, int]],
+    vocabulary: Vocabulary,
+    report: Report,
+) -> None:
+    for j, goal in enumerate(episode.goals):
+        if goal.modality != "TN":
+            continue
+        if (episode.id, j) in rewritten:
+            faults = predicate_faults(floor, goal.object_id, goal.category, goal.predicates)
+            faults += paraphrase_faults(goal.text, goal.predicates, vocabulary)
+        else:
+            faults = description_faults(floor, goal.object_id, goal.category, goal.text, goal.predicates)
+        for text in faults:
+            report.add("description", episode.id, f"goals.{j}", f"{text} ({goal.text!r})")
+
+
+def _facts(episode: Episode, numbers: dict[str, Any], rewritten: set[tuple[str, int]]) -> dict[str, Any]:
+    return {
+        "skeletons": [
+            (j, goal.text if (episode.id, j) in rewritten else skeleton(goal.text, goal.predicates))
+            for j, goal in enumerate(episode.goals)
+            if goal.modality == "TN"
+        ],
         "episode": episode.id,
         "index": episode.index,
         "agents": len(episode.starts),
