@@ -1,0 +1,1 @@
+"""Language models with eyes, behind any endpoint that speaks OpenAI's chat completions."""

@@ -1,0 +1,287 @@
+"""One client for every vision-language model: endpoints that speak OpenAI's chat completions (vLLM, SGLang,
+llama.cpp, Ollama, OpenAI itself).
+
+    vlm = Vlm(VlmConfig(base_url="http://127.0.0.1:8000/v1", model="Qwen/Qwen3-VL-8B-Instruct"))
+    answer = vlm.ask([message("system", "You ..."), message("user", "What is this?", frame)], schema)
+
+The answer is JSON that fits the schema, or an error that says what to do. Needs the extra `hm3dm3[vlm]`.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import jsonschema
+import numpy as np
+from PIL import Image
+
+STRUCTURED = ("schema", "object", "none")
+"""How a server is asked for JSON: by the schema, as any object, or in words alone."""
+SHOWN = 200
+"""Characters of an answer or of a server's message that an error quotes (ours)."""
+_BACKED_OFF = (408, 409, 429)
+"""Refusals that the library repeats with growing pauses, beside all from 500 up."""
+
+
+class VlmError(ValueError):
+    """No usable answer; the message says from which model, what went wrong, and what to change."""
+
+
+@dataclass(frozen=True)
+class VlmConfig:
+    """Which model, where, and how to ask."""
+
+    base_url: str = ""
+    """Of the endpoint, up to and with /v1: http://127.0.0.1:8000/v1."""
+    model: str = ""
+    """The model's name there."""
+    key_from: str = "HM3DM3_VLM_KEY"
+    """Environment variable with the key; servers of your own mostly need none. The key is written nowhere.
+    The default is not OPENAI_API_KEY, so that nobody's key goes to another server by accident."""
+    timeout: float = 120.0
+    """Seconds for one answer (ours)."""
+    retries: int = 4
+    """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
+    Retry-After is kept (ours)."""
+    answers: int = 3
+    """Answers asked for until one fits the schema (ours)."""
+    structured: str = "schema"
+    """How JSON is asked for: schema (response_format with the schema), object (any JSON object), or none (in
+    words alone, for servers that know no response_format)."""
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    seed: int | None = 0
+    """For servers that can repeat themselves; null leaves it out."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """More fields of the request, as the server takes them, for example
+    {chat_template_kwargs: {enable_thinking: false}}."""
+    price_in: float = 0.0
+    """Of a million tokens read, in any currency; 0: unknown or free."""
+    price_out: float = 0.0
+    """Of a million tokens written."""
+
+    def __post_init__(self) -> None:
+        if self.structured not in STRUCTURED:
+            raise ValueError(f"vlm.structured is {self.structured!r}, must be one of {', '.join(STRUCTURED)}")
+        if self.timeout <= 0 or self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
+            raise ValueError("vlm: timeout, answers and max_tokens must be positive, retries not negative")
+
+    def public(self) -> dict[str, Any]:
+        """What decides the answers, for files: without the endpoint's address, the key and the prices."""
+        kept = ("model", "structured", "temperature", "max_tokens", "seed", "extra", "answers")
+        return {name: asdict(self)[name] for name in kept}
+
+
+@dataclass
+class Usage:
+    """What a client has used.
+
+    Attributes:
+        requests: sent, repeats included.
+        retries: of them, repeats of a refused connection, a time-out, or a status such as 429.
+        unfit: answers that were no JSON or did not fit the schema.
+        tokens_in, tokens_out: read and written, as servers count them.
+        cost: by the prices of the config.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    unfit: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+    def __str__(self) -> str:
+        cost = f", cost {self.cost:.4f}" if self.cost else ""
+        return (
+            f"{self.requests} requests ({self.retries} repeated, {self.unfit} answers that did not fit), "
+            f"{self.tokens_in} tokens read, {self.tokens_out} written{cost}"
+        )
+
+
+def message(role: str, *parts: str | np.ndarray) -> dict[str, Any]:
+    """A message of a chat: role is system, user or assistant; parts are texts and (H, W, 3) uint8 images."""
+    if all(isinstance(part, str) for part in parts):
+        return {"role": role, "content": "\n".join(str(part) for part in parts)}
+    content: list[dict[str, Any]] = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": data_uri(part)}}
+        for part in parts
+    ]
+    return {"role": role, "content": content}
+
+
+def data_uri(image: np.ndarray, quality: int = 90) -> str:
+    """A (H, W, 3) uint8 image as a data URI: JPEG of a quality, or PNG where it is 0.
+
+    Raises:
+        ValueError: another shape or type.
+    """
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise ValueError(f"an image must be (height, width, 3) uint8, not {image.shape} {image.dtype}")
+    buffer, kind = io.BytesIO(), "JPEG" if quality else "PNG"
+    Image.fromarray(image).save(buffer, kind, **({"quality": quality} if quality else {}))
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+class Vlm:
+    """A client of one model. Threads may share it; `usage` counts what all of them used.
+
+    Raises:
+        VlmError: no endpoint or model is given, or the openai library is not installed.
+    """
+
+    def __init__(self, config: VlmConfig) -> None:
+        examples = {"base_url": "http://127.0.0.1:8000/v1", "model": "Qwen/Qwen3-VL-8B-Instruct"}
+        for name, example in examples.items():
+            if not getattr(config, name):
+                raise VlmError(f"vlm.{name} is not set; give, for example, vlm.{name}={example}")
+        if not re.match(r"https?://[^/]", config.base_url):
+            raise VlmError(f"vlm.base_url: {config.base_url!r} must begin with http:// or https://")
+        try:
+            import openai
+        except ImportError as error:
+            raise VlmError("VLMs need the openai library: pip install 'hm3dm3[vlm]'") from error
+        self.config, self.usage = config, Usage()
+        self._openai, self._lock = openai, threading.Lock()
+        self._client = openai.OpenAI(
+            base_url=config.base_url,
+            api_key=os.environ.get(config.key_from) or "none",
+            timeout=config.timeout,
+            max_retries=config.retries,
+        )
+
+    def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The model's answer to a chat: a JSON object that fits a JSON schema.
+
+        An answer that does not fit is shown to the model with the reason, and it is asked again, up to
+        `answers` times in all.
+
+        Raises:
+            VlmError: the endpoint gives no answer, or none that fits.
+        """
+        chat, reason = [dict(part) for part in messages], ""
+        for _ in range(self.config.answers):
+            text, cut = self._complete(chat, schema)
+            try:
+                return fitting(text, schema)
+            except ValueError as error:
+                reason = str(error)
+                if cut:
+                    reason += f" (cut off at vlm.max_tokens={self.config.max_tokens})"
+            with self._lock:
+                self.usage.unfit += 1
+            again = f"That answer cannot be used: {reason}. Answer again, with one JSON object alone."
+            chat = [*map(dict, messages), message("assistant", text or "(nothing)"), message("user", again)]
+        fix = "raise vlm.max_tokens" if "cut off" in reason else "try another model or vlm.structured"
+        tries = f"no fitting answer in {self.config.answers} tries"
+        raise VlmError(f"{self.config.model}: {tries}: {reason}; {fix}")
+
+    def _complete(self, chat: list[dict[str, Any]], schema: Mapping[str, Any]) -> tuple[str, bool]:
+        """The answer's text, and whether it was cut off."""
+        config, failed = self.config, self._openai
+        options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
+        if config.structured == "schema":
+            wanted = {"name": "answer", "schema": dict(schema), "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        elif config.structured == "object":
+            options["response_format"] = {"type": "json_object"}
+        try:
+            raw = self._client.chat.completions.with_raw_response.create(
+                model=config.model,
+                messages=chat,  # type: ignore[arg-type]
+                temperature=config.temperature,
+                max_tokens=config.max_tokens,
+                extra_body=config.extra or None,
+                **options,
+            )
+            self._count(1 + raw.retries_taken, raw.retries_taken)
+        except failed.APIStatusError as error:
+            repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
+            self._count(1 + config.retries * repeated, config.retries * repeated)
+            raise VlmError(self._refusal(error.status_code, str(error.message), repeated)) from error
+        except failed.APIConnectionError as error:
+            self._count(1 + config.retries, config.retries)
+            raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
+        return self._read(raw)
+
+    def _read(self, raw: Any) -> tuple[str, bool]:
+        """The text of a completion, and whether it was cut off; its tokens are counted."""
+        try:
+            completion = raw.parse()
+            choice = completion.choices[0]
+            text, cut = choice.message.content or "", choice.finish_reason == "length"
+        except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError) as error:
+            start = " ".join(raw.text[:SHOWN].split()) if isinstance(raw.text, str) else ""
+            raise VlmError(
+                f"{self.config.model}: the endpoint's answer is no chat completion: {start!r}; "
+                "vlm.base_url must be that of an OpenAI-compatible server and end in /v1"
+            ) from error
+        if completion.usage is not None:
+            read, written = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
+            with self._lock:
+                self.usage.tokens_in += read
+                self.usage.tokens_out += written
+                self.usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
+        return text, cut
+
+    def _count(self, requests: int, retries: int) -> None:
+        with self._lock:
+            self.usage.requests += requests
+            self.usage.retries += retries
+
+    def _refusal(self, status: int, said: str, repeated: bool) -> str:
+        advice = {
+            400: "check vlm.extra, or try vlm.structured=object or none",
+            401: f"put a valid key into ${self.config.key_from}",
+            403: f"the key in ${self.config.key_from} may not use this model",
+            404: "check vlm.model and that vlm.base_url ends in /v1",
+            413: "send fewer or smaller images",
+            422: "check vlm.extra, or try vlm.structured=object or none",
+            429: "wait, or ask with fewer requests at once",
+        }.get(status, "look at the server's log")
+        tries = f" after {self.config.retries + 1} tries" if repeated else ""
+        return f"{self.config.model}: status {status}{tries}: {' '.join(said.split())[:SHOWN]!r}; {advice}"
+
+    def _silence(self, timeout: bool) -> str:
+        config = self.config
+        tries = f"in {config.retries + 1} tries"
+        if timeout:
+            return f"{config.model}: no answer within {config.timeout:g} s {tries}; raise vlm.timeout"
+        address = re.sub(r"//[^/@]*@", "//", config.base_url)  # without a password in it
+        return f"{config.model}: {address} cannot be reached {tries}; start the server, or set vlm.base_url"
+
+
+def fitting(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object in a model's text, checked; a fence around it and thoughts before it are forgiven.
+
+    Raises:
+        ValueError: no JSON, no object, or one that does not fit; the message names the field.
+    """
+    bare = re.sub(r"^\s*<think>.*?</think>", "", text, flags=re.DOTALL).strip()
+    fenced = re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", bare, flags=re.DOTALL)
+    bare = fenced.group(1) if fenced else bare
+    try:
+        value = json.loads(bare, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error}): {bare[:SHOWN]!r}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"it is a JSON {type(value).__name__}, not an object")
+    wrong = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    if wrong is not None:
+        where = ".".join(str(part) for part in wrong.absolute_path) or "(top)"
+        raise ValueError(f"{where}: {wrong.message[:SHOWN]}")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that JSON knows")
