@@ -63,7 +63,7 @@ class Decision:
 
 def decision(crew: Crew, shared: SharedState, assigned: list[int | None], config: FeatureConfig) -> Decision:
     """The inputs at this moment; `assigned` (K,) is the current assignment."""
-    center = _center(shared.map)
+    center = window_center(shared.map)
     points = crew.frontiers().points
     heat_at = crew.heat.near(points) if crew.heat is not None else np.zeros((len(shared.goals), len(points)))
     return Decision(
@@ -95,12 +95,19 @@ def frontier_costs(distances: np.ndarray, heat: np.ndarray, gain: float) -> np.n
     return distances - gain * np.clip((heat - heat.mean()) / spread, -2, 2) if len(heat) else distances
 
 
-def _center(shared_map: SharedMap) -> np.ndarray:
+def window_center(shared_map: SharedMap) -> np.ndarray:
+    """(2,) x and z of the middle of the map and heat inputs, metres: that of what is known."""
     rows, columns = shared_map.window(0.0)
     return (
         shared_map.origin
         + np.array([columns.start + columns.stop, rows.start + rows.stop]) / 2 * shared_map.cell
     )
+
+
+def fine_map(shared_map: SharedMap, center: np.ndarray, side: int, cell: float) -> np.ndarray:
+    """(side, side) uint8 states (0 unknown, 1 free, 2 occupied: the largest of each cell) around a place."""
+    window = FeatureConfig(side, cell)
+    return _blocks(shared_map.cells, shared_map.origin, shared_map.cell, center, window).max((1, 3))
 
 
 def _blocks(

@@ -65,13 +65,15 @@ class SharedMap:
 
     def mark_free(self, position: np.ndarray, radius: float) -> None:
         """Where an agent stands is free: a disc around `position`, where still unknown."""
-        reach = radius / self.cell
-        _mark_free(self.cells, *(int(v) for v in self.to_cell(position)), reach, self.box)
+        row, column = self.to_cell(position)
+        _mark_free(self.cells, row, column, radius / self.cell, self.box)
 
     def mark_occupied(self, position: np.ndarray) -> None:
         """A bump: the cell at `position` blocks, whatever the depth said."""
         row, column = self.to_cell(position)
         self.cells[row, column] = OCCUPIED
+        low, high = self.box[::2], self.box[1::2]
+        low[:], high[:] = np.minimum(low, (row, column)), np.maximum(high, (row + 1, column + 1))
 
     def to_cell(self, points: np.ndarray) -> np.ndarray:
         """(..., 2) int64 rows and columns of (..., 3) world points, clipped to the map."""

@@ -278,9 +278,9 @@ class Crew:
             if not len(path):
                 return None
             robot.path, robot.goal_point, robot.age = path, point, 0
+        assert robot.path is not None
         robot.crossed = self.planner.crossed(robot.path)
         robot.age += 1
-        assert robot.path is not None
         action, robot.path = self.planner.steer(pose, robot.path)
         if action is None:
             robot.path = None

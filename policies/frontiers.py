@@ -55,8 +55,8 @@ def find_frontiers(
 
 @numba.njit(cache=True, nogil=True)
 def _edges(cells, passable, pocket):
-    """Passable free cells beside unknown ground of at least `pocket` cells (which is 4-connected), row by row:
-    (N, 2), and (N,) the number of the 8-connected group of each."""
+    """Passable free cells beside unknown ground of at least `pocket` 4-connected cells, row by row: (N, 2),
+    and (N,) the number of the 8-connected group of each."""
     rows, columns = cells.shape
     near = ((-1, 0), (1, 0), (0, -1), (0, 1))
     size = np.zeros((rows, columns), np.int8)  # of the unknown ground here: 0 not looked at, 1 small, 2 large

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hm3dm3_env.cli import command
-from train.trainer import TrainConfig, fit, load_rows
+from train.samples import open_samples
+from train.trainer import TrainConfig, fit
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,9 @@ class BcConfig:
 
 def clone(config: BcConfig) -> Path:
     """Train and return the checkpoint's path."""
-    rows = load_rows(config.dataset)
-    print(f"behaviour cloning on {len(rows)} samples of {config.dataset}")
-    path = fit(rows, Path(config.out), config.train, {"stage": "bc"})
+    samples = open_samples(config.dataset, last_round=0)
+    print(f"behaviour cloning on {len(samples)} samples of {config.dataset}")
+    path = fit(samples, Path(config.out), config.train, {"stage": "bc"})
     print(f"checkpoint: {path}   curves: {path.parent / (path.stem + '-log')}/curves.png")
     return path
 

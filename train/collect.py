@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from higa.assign import DECODERS, rule_scores
-from higa.features import Decision, decision
+from higa.features import Decision, decision, fine_map, window_center
 from higa.policy import HigaBase, HigaConfig
-from hm3dm3_env.oracle import reach_on, solve
+from hm3dm3_env.oracle import choice_costs, reach_on, solve
 from hm3dm3_env.shared import Privileged, SharedState
 from policies.base import TeamTask
+
+MAP_CELL = 0.25
+"""Metres a cell of the map that is stored beside the network's coarser grid (ours)."""
 
 
 @dataclass(frozen=True)
@@ -31,36 +34,69 @@ class MixtureConfig:
     paper's data set). Small runs get more out of an episode this way."""
 
 
+@dataclass(frozen=True)
+class Label:
+    """What the oracle says of a state, with all K robots and M goals; metres.
+
+    Attributes:
+        first: (K,) int64, the first goal of each robot's tour in the best assignment; -1: none.
+        costs: (K, M) makespan of the rest of the episode if a robot goes to a goal first and all else is as
+            good as can be (see `oracle.choice_costs`); nan where the robot or the goal is out.
+        idle_costs: (K,) the same if a robot gets no goal; inf where somebody must go, nan as above.
+        makespan: of the best assignment.
+    """
+
+    first: np.ndarray
+    costs: np.ndarray
+    idle_costs: np.ndarray
+    makespan: float
+
+
 @dataclass
 class Sample:
-    """One decision with its label: `label` (K,) is the first goal of each robot's oracle tour, -1 if it has
-    none."""
+    """One decision with its label.
+
+    Attributes:
+        assigned: (K,) what was really done, None: no goal.
+        event: found, candidate, idle, or snapshot.
+        poses: (K, 5) x, y, z, heading, pitch in the world; metres and radians.
+        center: (2,) x and z of the middle of the grids of `inputs`; cell: metres a cell of theirs.
+        map: (S, S) uint8, the same window in cells of MAP_CELL: 0 unknown, 1 free, 2 occupied.
+        candidates: (C, 6) goal, mean score, x, y, z, and from how near it was seen.
+        goals: (M,) modality and text of each goal, as the team got them.
+    """
 
     inputs: Decision
-    label: np.ndarray
+    label: Label
     assigned: list[int | None]
     event: str
     step: int
     episode: str
     scene: str
-    oracle_makespan: float
-    """Of the rest of the episode from here, metres."""
+    poses: np.ndarray
+    center: np.ndarray
+    cell: float
+    map: np.ndarray
+    candidates: np.ndarray
+    goals: list[tuple[str, str]]
 
 
-def oracle_label(truth: Privileged, shared: SharedState) -> tuple[np.ndarray, float]:
-    """(K,) first goals of the best assignment of the goals left to the robots left (-1: none), and its
-    makespan."""
+def oracle_label(truth: Privileged, shared: SharedState) -> Label:
+    """The label of the state: the goals left, divided among the robots left."""
     robots = [k for k, alive in enumerate(shared.alive) if alive]
     goals = [j for j, left in enumerate(shared.unresolved) if left]
-    label = np.full(shared.agents, -1)
+    first = np.full(shared.agents, -1)
+    costs, idle = np.full((shared.agents, len(shared.unresolved)), np.nan), np.full(shared.agents, np.nan)
     if not robots or not goals:
-        return label, 0.0
+        return Label(first, costs, idle, 0.0)
     reach = reach_on(truth.navigator, [truth.episode.viewpoints[j] for j in goals])
-    best = solve([tuple(shared.poses[k].position) for k in robots], len(goals), reach)
+    starts = [tuple(shared.poses[k].position) for k in robots]
+    best = solve(starts, len(goals), reach)
     for k, tour in zip(robots, best.tours):
         if tour:
-            label[k] = goals[tour[0]]
-    return label, best.makespan
+            first[k] = goals[tour[0]]
+    costs[np.ix_(robots, goals)], idle[robots] = choice_costs(starts, len(goals), reach)
+    return Label(first, costs, idle, float(best.makespan))
 
 
 class CollectingPolicy(HigaBase):
@@ -92,16 +128,16 @@ class CollectingPolicy(HigaBase):
 
     def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
         """Label the state, then let one of the three decide."""
-        label, makespan = oracle_label(self.truth, shared)
+        label = oracle_label(self.truth, shared)
         draw = self.rng.random()
         decode = DECODERS[self.config.decoder]
         if draw < self.mixture.oracle:
-            chosen: list[int | None] = [None if j < 0 else int(j) for j in label]
+            chosen: list[int | None] = [None if j < 0 else int(j) for j in label.first]
         elif draw < self.mixture.oracle + self.mixture.random:
             chosen = decode(self.rng.random(inputs.pairs.shape[:2]), inputs.active, inputs.open)
         else:
             chosen = decode(self.scores(inputs), inputs.active, inputs.open)
-        self._keep(inputs, label, chosen, shared, makespan)
+        self._keep(inputs, label, chosen, shared)
         return chosen
 
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
@@ -110,34 +146,46 @@ class CollectingPolicy(HigaBase):
         every = self.mixture.snapshots
         if every and self.log and shared.step - self.sampled >= every:
             inputs = decision(self.crew, shared, self.assigned, self.config.features)
-            label, makespan = oracle_label(self.truth, shared)
-            self._keep(inputs, label, self.assigned, shared, makespan, "snapshot")
+            self._keep(inputs, oracle_label(self.truth, shared), self.assigned, shared, "snapshot")
         return actions
 
     def _keep(
         self,
         inputs: Decision,
-        label: np.ndarray,
+        label: Label,
         assigned: list[int | None],
         shared: SharedState,
-        makespan: float,
         event: str = "",
     ) -> None:
         self.sampled = shared.step
-        if (label >= 0).any():
-            episode = self.truth.episode
-            self.samples.append(
-                Sample(
-                    inputs,
-                    label,
-                    list(assigned),
-                    event,
-                    shared.step,
-                    episode.id,
-                    episode.scene.name,
-                    float(makespan),
-                )
+        if not (label.first >= 0).any():
+            return
+        episode, features = self.truth.episode, self.config.features
+        center = window_center(shared.map)
+        side = round(features.grid * features.cell / MAP_CELL)
+        self.samples.append(
+            Sample(
+                inputs,
+                label,
+                list(assigned),
+                event,
+                shared.step,
+                episode.id,
+                episode.scene.name,
+                np.array([[p.x, p.y, p.z, p.heading, p.pitch] for p in shared.poses]),
+                center,
+                features.cell,
+                fine_map(shared.map, center, side, MAP_CELL),
+                np.array(
+                    [
+                        [track.goal, track.score, *track.point, track.nearest]
+                        for tracks in self.crew.tracker.tracks
+                        for track in tracks
+                    ]
+                ).reshape(-1, 6),
+                [(goal.modality, goal.text) for goal in shared.goals],
             )
+        )
 
     def _assign(self, event: str, shared: SharedState) -> None:
         count = len(self.samples)

@@ -15,7 +15,8 @@ from higa.checkpoint import load
 from hm3dm3_env.cli import command
 from hm3dm3_env.files import write_atomic
 from train.dataset import DatasetConfig, collect
-from train.trainer import TrainConfig, fit, load_rows
+from train.samples import open_samples
+from train.trainer import TrainConfig, fit
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,11 @@ def dagger(config: DaggerConfig) -> Path:
                 mixture=replace(config.collect.mixture, oracle=share, random=0.0),
             )
         )
-        rows = load_rows(config.collect.out, last_round=number)
-        print(f"DAgger round {number}: training on {len(rows)} samples")
+        samples = open_samples(config.collect.out, last_round=number)
+        print(f"DAgger round {number}: training on {len(samples)} samples")
         start = load(current, "cpu")[0] if config.warm_start else None
         current = fit(
-            rows,
+            samples,
             out.with_name(f"{out.stem}-round{number}.pt"),
             config.train,
             {"stage": f"dagger {number}"},

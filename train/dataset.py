@@ -1,31 +1,38 @@
 """Make observation-assignment samples: rollouts with oracle labels.
 
-    python -m train.dataset size=2000 out=out/samples              rounds of a mixture of oracle, chance and
-    rule python -m train.dataset size=500 round=1 checkpoint=bc.pt ...  a DAgger round of a learner
+    python -m train.dataset size=2000 out=out/samples              a mixture of oracle, chance and rule
+    python -m train.dataset size=100000 out=out/samples            the paper's size
+    python -m train.dataset size=500 round=1 checkpoint=bc.pt ...  a DAgger round of a learner
+    python -m train.dataset inspect dataset=out/samples            draw some of them
 
-A shard is a few episodes of one pass over the split. Finished shards are kept, so a killed run continues
-with the same final bytes, with any number of workers.
+A shard is a few episodes of one scene. Finished shards are kept, so a killed run loses the shards that it was
+working on and continues with the same final bytes, with any number of workers.
 """
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from higa.features import FeatureConfig
 from higa.policy import HigaConfig
 from hm3dm3_env.cli import command
 from hm3dm3_env.env import EnvConfig
-from hm3dm3_env.episodes.schema import load_split, split_digest
+from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.workers import worker_pool
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
-from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, shard_rows, write_shard
+from train.draw import InspectConfig, draw_samples
+from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_table, shard_files, shard_rows, write_shard
 
 
 @dataclass(frozen=True)
@@ -44,12 +51,22 @@ class DatasetConfig:
     """DAgger round; each is a folder of its own below data/."""
     checkpoint: str = ""
     """The learner (none: the hand-designed rule takes its place)."""
-    episodes_per_shard: int = 4
+    episodes_per_shard: int = 12
+    """At most; all of one scene. About eight samples an episode."""
     workers: int = 2
     camera: Camera = field(default_factory=lambda: SMALL)
     eyes: EyesConfig = field(default_factory=EyesConfig)
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A shard: the episodes to play, all of one scene, and the seed of their rollouts."""
+
+    scene: str
+    episodes: tuple[str, ...]
+    seed: int
 
 
 def collect(config: DatasetConfig) -> Path:
@@ -74,7 +91,7 @@ def collect(config: DatasetConfig) -> Path:
             f"use another out= or delete {part}"
         )
     write_atomic(stamp, json_bytes(settings, 1))
-    passes = -(-len(episodes) // config.episodes_per_shard)
+    chunks = _chunks(episodes, config.episodes_per_shard)
     bar = tqdm(total=config.size, desc=f"samples (round {config.round})", unit="sample")
     total, number = 0, 0
     pool = worker_pool(config.workers) if config.workers > 1 else None
@@ -84,18 +101,16 @@ def collect(config: DatasetConfig) -> Path:
             path = part / f"part-{number:05d}.parquet"
             for ahead in range(number, number + config.workers + 1):
                 target = part / f"part-{ahead:05d}.parquet"
-                if pool and ahead not in pending and not target.exists() and total < config.size:
-                    pending[ahead] = pool.submit(
-                        _shard, config, _jobs(config, passes, len(episodes), ahead), str(target)
-                    )
+                if pool and ahead not in pending and not target.exists():
+                    pending[ahead] = pool.submit(_shard, config, _job(config, chunks, ahead), str(target))
             if number in pending:
                 pending.pop(number).result()
             elif not path.exists():
-                _shard(config, _jobs(config, passes, len(episodes), number), str(path))
+                _shard(config, _job(config, chunks, number), str(path))
             count = shard_rows(path)
             total, number = total + count, number + 1
             bar.update(count)
-            if not count and number >= 4 * passes:
+            if not count and number >= 4 * len(chunks):
                 raise ShardError(
                     f"{part}: no decision in {number} shards; "
                     "does the split have episodes with goals to assign?"
@@ -104,44 +119,73 @@ def collect(config: DatasetConfig) -> Path:
         if pool:
             pool.shutdown(cancel_futures=True)
         bar.close()
-    for extra in part.glob("part-*.parquet"):  # work that ran ahead of the end
-        if int(extra.stem.split("-")[1]) >= number:
-            extra.unlink()
-    _write_info(folder)
+    if not _finished(folder, part, number):
+        for extra in part.glob("part-*.parquet"):  # work that ran ahead of the end
+            if int(extra.stem.split("-")[1]) >= number:
+                extra.unlink()
+        _write_info(folder)
     print(f"{total} samples in {number} shards: {part}")
     return folder
 
 
-def _jobs(config: DatasetConfig, passes: int, episodes: int, number: int) -> tuple[list[int], int]:
-    """Indices of a shard's episodes, and its seed: every pass over the split has other random numbers."""
-    first = number % passes * config.episodes_per_shard
-    indices = list(range(first, min(first + config.episodes_per_shard, episodes)))
-    return indices, config.seed * 1_000_003 + config.round * 10_007 + number // passes
+def _finished(folder: Path, part: Path, number: int) -> bool:
+    """Whether the manifest lists more shards of this round than a smaller run asked for: they stay."""
+    info = folder / "meta" / "info.json"
+    if not info.exists():
+        return False
+    listed = [folder / shard["file"] for shard in json.loads(info.read_bytes())["shards"]]
+    mine = [path for path in listed if path.parent == part]
+    return len(mine) > number and all(path.exists() for path in mine)
 
 
-def _shard(config: DatasetConfig, job: tuple[list[int], int], path: str) -> None:
+def _chunks(episodes: list[Episode], most: int) -> list[tuple[str, tuple[str, ...]]]:
+    """(scene, ids) of at most `most` episodes each, in equal parts; every scene comes once before any comes
+    twice."""
+    scenes: dict[str, list[str]] = {}
+    for episode in episodes:
+        scenes.setdefault(episode.scene.name, []).append(episode.id)
+    parts = {
+        name: [tuple(part.tolist()) for part in np.array_split(np.array(ids), -(-len(ids) // most))]
+        for name, ids in scenes.items()
+    }
+    return [
+        (name, value[turn])
+        for turn in range(max(len(value) for value in parts.values()))
+        for name, value in parts.items()
+        if turn < len(value)
+    ]
+
+
+def _job(config: DatasetConfig, chunks: list[tuple[str, tuple[str, ...]]], number: int) -> Job:
+    """Shard `number`: every pass over the split has another order of the chunks and other random numbers."""
+    turn, place = divmod(number, len(chunks))
+    order = np.random.default_rng([config.seed, config.round, turn]).permutation(len(chunks))
+    scene, ids = chunks[order[place]]
+    return Job(scene, ids, config.seed * 1_000_003 + config.round * 10_007 + turn)
+
+
+def _shard(config: DatasetConfig, job: Job, path: str) -> None:
     """Play a shard's episodes and write their samples."""
     import torch
 
     torch.set_num_threads(1)
-    indices, seed = job
     model = None
     if config.checkpoint:
         from higa.checkpoint import load
 
         model = load(config.checkpoint, "cpu")[0]
-    episodes = load_split(data_root(config.data), config.split)[: config.limit]
+    known = {e.id: e for e in load_split(data_root(config.data), config.split, {job.scene})}
     eyes = make_eyes(config.eyes)
     env = make_env(
         EnvConfig(split=config.split, data=config.data, camera=config.camera, observation=BRIEF), *eyes
     )
     policy = CollectingPolicy(config.mixture, model, HigaConfig(features=config.features))
     samples = []
-    for i in indices:
-        play(env, policy, episodes[i], eyes, "collect", seed)
+    for name in job.episodes:
+        play(env, policy, known[name], eyes, "collect", job.seed)
         samples += policy.samples
     env.close()
-    write_shard(Path(path), samples, seed)
+    write_shard(Path(path), samples, job.seed)
 
 
 def _settings(config: DatasetConfig) -> dict[str, Any]:
@@ -155,28 +199,49 @@ def _settings(config: DatasetConfig) -> dict[str, Any]:
     return value
 
 
+_COUNTED = ("event", "robots", "goals")
+
+
 def _write_info(folder: Path) -> None:
-    """The manifest: hashes and counts of all shards of all rounds."""
+    """The manifest: what is in the shards of all rounds, how much of it, and their hashes."""
     shards: list[dict[str, Any]] = []
-    for path in sorted(folder.glob("data/round=*/part-*.parquet")):
+    counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTED}
+    scenes: set[str] = set()
+    for path in shard_files(folder):
+        table = read_table(path, ["scene", "episode", "seed", *_COUNTED])
+        for name in _COUNTED:
+            counts[name].update(str(value) for value in table[name].to_pylist())
+        scenes |= set(table["scene"].to_pylist())
         shards.append(
             {
                 "file": str(path.relative_to(folder)),
-                "rows": shard_rows(path),
+                "rows": len(table),
+                "seeds": sorted(set(table["seed"].to_pylist())),
+                "episodes": len(set(table["episode"].to_pylist())),
                 "sha256": sha256(path.read_bytes()),
             }
         )
     columns = {key.decode(): value.decode() for key, value in (SCHEMA.metadata or {}).items()}
+    columns.pop("schema_version")
     info = {
         "schema_version": SCHEMA_VERSION,
         "samples": sum(s["rows"] for s in shards),
+        "counts": {name: dict(sorted(counter.items())) for name, counter in counts.items()},
+        "scenes": sorted(scenes),
         "columns": columns,
         "shards": shards,
     }
     write_atomic(folder / "meta" / "info.json", json_bytes(info, 1))
 
 
-main = command(DatasetConfig, "dataset", collect)
+def main() -> None:
+    """The command line: `inspect` draws, anything else collects."""
+    if sys.argv[1:2] == ["inspect"]:
+        del sys.argv[1]
+        command(InspectConfig, "inspect", draw_samples)()
+    else:
+        command(DatasetConfig, "dataset", collect)()
+
 
 if __name__ == "__main__":
     main()

@@ -14,15 +14,13 @@ import torch
 from tqdm import tqdm
 
 from higa.checkpoint import pick_device, save
-from higa.features import Decision
-from higa.network import Assigner, AssignerConfig, collate, loss_and_accuracy
+from higa.network import Assigner, AssignerConfig, loss_and_accuracy
 from hm3dm3_env.files import json_bytes, sha256, write_atomic
-from train.shards import read_shard, shard_files
+from train.samples import SampleSet
 from train.tracking import Tracker
 
 SHORTEST_CYCLE = 10
 """Steps: torch divides by zero in a shorter one; runs that are shorter do not finish it."""
-Row = tuple[Decision, np.ndarray, str]
 
 
 @dataclass(frozen=True)
@@ -52,38 +50,21 @@ class TrainConfig:
             )
 
 
-def load_rows(folder: Path | str, last_round: int = 0) -> list[Row]:
-    """All samples of a data set up to a DAgger round, in order of rounds and shards."""
-    files = [
-        path for path in shard_files(folder) if int(path.parent.name.removeprefix("round=")) <= last_round
-    ]
-    return [row for path in files for row in read_shard(path)]
-
-
-def split_rows(rows: list[Row], share: float) -> tuple[list[Row], list[Row]]:
-    """Training and held-out rows: every n-th scene is held out (none, if there are fewer than four
-    scenes)."""
-    scenes = sorted({scene for _, _, scene in rows})
-    step = max(int(round(1 / share)), 2) if share > 0 else 0
-    held = set(scenes[::step]) if step and len(scenes) >= 4 else set()
-    return [r for r in rows if r[2] not in held], [r for r in rows if r[2] in held]
-
-
 def fit(
-    rows: list[Row], out: Path, config: TrainConfig, about: dict[str, Any], start: Assigner | None = None
+    samples: SampleSet, out: Path, config: TrainConfig, about: dict[str, Any], start: Assigner | None = None
 ) -> Path:
-    """Train and write `out`; an interrupted run with the same settings and rows goes on where it stopped.
+    """Train and write `out`; an interrupted run with the same settings and samples goes on where it stopped.
 
     Args:
         start: weights to begin with (default: fresh ones).
 
     Raises:
-        ValueError: no rows with a label.
+        ValueError: no sample with a label.
     """
-    rows = [row for row in rows if (row[1] >= 0).any()]
-    if not rows:
+    samples = samples.labelled()
+    if not len(samples):
         raise ValueError("no labelled samples to train on")
-    train, held = split_rows(rows, config.held_out)
+    train, held = samples.split(config.held_out)
     torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed)
     device = pick_device(config.device)
@@ -98,7 +79,7 @@ def fit(
     )
     key = sha256(
         json_bytes(
-            [asdict(config), about, len(rows), _digest(rows), start is not None and _weights_digest(start)]
+            [asdict(config), about, len(samples), samples.digest(), start is not None and _weights(start)]
         )
     )
     tracker = Tracker(out.parent / f"{out.stem}-log", out.stem, config.tracking, {**asdict(config), **about})
@@ -116,21 +97,21 @@ def fit(
         model.train()
         totals = np.zeros(2)
         for i in range(steps):
-            batch = [train[j] for j in order[i * config.batch : (i + 1) * config.batch]]
-            data = collate([b[0] for b in batch], [b[1] for b in batch]).to(device)
+            rows = order[i * config.batch : (i + 1) * config.batch]
+            data = train.batch(rows).to(device)
             loss, accuracy = loss_and_accuracy(model(data), data)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            totals += np.array([loss.item(), accuracy.item()]) * len(batch) / len(train)
+            totals += np.array([loss.item(), accuracy.item()]) * len(rows) / len(train)
         row: dict[str, Any] = {
             "epoch": epoch + 1,
             "train_loss": float(totals[0]),
             "train_accuracy": float(totals[1]),
         }
-        row |= evaluate(model, held, config.batch, device) if held else {}
+        row |= evaluate(model, held, config.batch, device) if len(held) else {}
         tracker.log(row)
         score = row.get("held_out_loss", row["train_loss"])
         if best is None or score < best[0]:
@@ -152,24 +133,20 @@ def fit(
     return out
 
 
-def evaluate(model: Assigner, rows: list[Row], batch: int, device: torch.device) -> dict[str, float]:
-    """Loss and accuracy on held-out rows."""
+def evaluate(model: Assigner, samples: SampleSet, batch: int, device: torch.device) -> dict[str, float]:
+    """Loss and accuracy on held-out samples."""
     model.eval()
     totals = np.zeros(2)
     with torch.inference_mode():
-        for i in range(0, len(rows), batch):
-            part = rows[i : i + batch]
-            data = collate([r[0] for r in part], [r[1] for r in part]).to(device)
+        for i in range(0, len(samples), batch):
+            rows = np.arange(i, min(i + batch, len(samples)))
+            data = samples.batch(rows).to(device)
             loss, accuracy = loss_and_accuracy(model(data), data)
-            totals += np.array([loss.item(), accuracy.item()]) * len(part) / len(rows)
+            totals += np.array([loss.item(), accuracy.item()]) * len(rows) / len(samples)
     return {"held_out_loss": float(totals[0]), "held_out_accuracy": float(totals[1])}
 
 
-def _digest(rows: list[Row]) -> str:
-    return sha256(b"".join(d.pairs.tobytes() + label.tobytes() for d, label, _ in rows))
-
-
-def _weights_digest(model: Assigner) -> str:
+def _weights(model: Assigner) -> str:
     return sha256(b"".join(value.detach().cpu().numpy().tobytes() for value in model.state_dict().values()))
 
 
