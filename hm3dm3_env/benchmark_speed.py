@@ -30,6 +30,7 @@ from hm3dm3_env.env import HM3DM3ParallelEnv, parallel_env  # noqa: E402
 from hm3dm3_env.observe import KEYS  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
 from hm3dm3_env.task import MOVES  # noqa: E402
+from hm3dm3_env.workers import cpu_model  # noqa: E402
 
 AGENTS = 3
 BASE = ("pose", "alive", "goal_unresolved")
@@ -145,18 +146,6 @@ def _verdict(row: Row, rate: float, trace: float) -> tuple[bool, str]:
     else:
         return True, ""
     return reached, f"   {'reaches' if reached else 'MISSES'} {limit}"
-
-
-def cpu_model() -> str:
-    """The processor's name, as far as the system tells."""
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def main(arguments: list[str]) -> int:

@@ -1,8 +1,9 @@
-"""Worker processes that end with the process that started them."""
+"""Worker processes that end with the process that started them; the name of the machine's processor."""
 
 from __future__ import annotations
 
 import os
+import platform
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from threading import Thread
@@ -22,3 +23,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()
+
+
+def cpu_model() -> str:
+    """The processor's name, as far as the system tells."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -27,8 +27,9 @@ from hm3dm3_env.files import sha256
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.sim.base import Camera
 from tests.processes import kill_when
-from train import dataset, trainer
+from train import benchmark, dataset, trainer
 from train.bc import BcConfig, clone
+from train.benchmark import DataBenchmarkConfig, measure
 from train.collect import CollectingPolicy, MixtureConfig, oracle_label
 from train.dagger import DaggerConfig, dagger
 from train.dataset import DatasetConfig, collect
@@ -624,3 +625,23 @@ def test_warm_starts_matter(samples: Path, cloned: Path, tmp_path: Path) -> None
     warm, cold = fit(rows, tmp_path / "warm.pt", one, {}, start), fit(rows, tmp_path / "cold.pt", one, {})
     loss = [checkpoint.load(path, "cpu")[1]["best"]["train_loss"] for path in (warm, cold)]
     assert loss[0] < loss[1]
+
+
+# -- what it costs -----------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_measures_a_small_run(tmp_path: Path) -> None:
+    config = DataBenchmarkConfig(
+        str(tmp_path / "all"), houses=1, episodes=3, train_houses=1, train_episodes=4, samples=5, workers=1
+    )
+    report = measure(config)
+    assert (tmp_path / "all" / "report.txt").read_text() == report + "\n"
+    assert (tmp_path / "all" / "samples" / "meta" / "info.json").exists()
+    assert "3 episodes, 1 houses" in report and "at full size" in report and "(least 3000)" in report
+    with pytest.raises(ValueError, match="exists; name a new folder"):
+        measure(config)
+
+
+def test_figures_say_whether_they_keep_their_limit() -> None:
+    assert benchmark._row("x", "y", 2.0, "min", 0.1, 30.0).endswith("at full size 20.0   reached (most 30)")
+    assert benchmark._row("x", "y", 45.0, "min", 1.0, 30.0).endswith("NOT reached, 1.50 times the limit (most 30)")

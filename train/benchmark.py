@@ -1,10 +1,10 @@
 """What the benchmark's data cost on this machine: a split, training samples, and feeding them to a learner.
 
-    python -m train.benchmark out=/tmp/full                                 full size: about two hours on 2 cores
-    python -m train.benchmark out=/tmp/part episodes=100 houses=6 samples=2000 train_houses=12 train_episodes=96
+    python -m train.benchmark                                      full size: about two hours on 2 cores
+    python -m train.benchmark houses=6 episodes=160 train_houses=12 train_episodes=240 samples=2000
 
-Every figure is measured by running the commands themselves into a new folder, one after the other; at other than
-full size, the last column says what full size would take at the measured rate.
+Every figure is measured by running the commands themselves into a new folder, one after the other; at other
+than full size, the report says what full size would take at the measured rate.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from hm3dm3_env.cli import command
 from hm3dm3_env.files import write_atomic
+from hm3dm3_env.workers import cpu_model
 from train.samples import open_samples
 
 FULL_EPISODES, FULL_SAMPLES = 1000, 100_000
@@ -80,7 +81,7 @@ def measure(config: DataBenchmarkConfig) -> str:
     ]  # fmt: skip
     report = "\n".join(
         [
-            f"{_processor()}, {config.workers} workers of {os.cpu_count()} cores; "
+            f"{cpu_model()}, {config.workers} workers of {os.cpu_count()} cores; "
             f"Python {platform.python_version()}",
             "",
             *rows,
@@ -122,14 +123,6 @@ def _loader(read, batch: int) -> float:
             read.batch(rows)
             done += len(rows)
     return done / (perf_counter() - begin)
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 main = command(DataBenchmarkConfig, "data_benchmark", measure)
