@@ -35,6 +35,10 @@ class VlmError(ValueError):
     """No usable answer; the message says from which model, what went wrong, and what to change."""
 
 
+class NoFittingAnswer(VlmError):
+    """The model answers, but never what fits the schema."""
+
+
 @dataclass(frozen=True)
 class VlmConfig:
     """Which model, where, and how to ask."""
@@ -167,7 +171,8 @@ class Vlm:
         `answers` times in all.
 
         Raises:
-            VlmError: the endpoint gives no answer, or none that fits.
+            NoFittingAnswer: none of the answers fits.
+            VlmError: the endpoint gives no answer.
         """
         chat, reason = [dict(part) for part in messages], ""
         for _ in range(self.config.answers):
@@ -184,7 +189,7 @@ class Vlm:
             chat = [*map(dict, messages), message("assistant", text or "(nothing)"), message("user", again)]
         fix = "raise vlm.max_tokens" if "cut off" in reason else "try another model or vlm.structured"
         tries = f"no fitting answer in {self.config.answers} tries"
-        raise VlmError(f"{self.config.model}: {tries}: {reason}; {fix}")
+        raise NoFittingAnswer(f"{self.config.model}: {tries}: {reason}; {fix}")
 
     def _complete(self, chat: list[dict[str, Any]], schema: Mapping[str, Any]) -> tuple[str, bool]:
         """The answer's text, and whether it was cut off."""
@@ -208,7 +213,8 @@ class Vlm:
         except failed.APIStatusError as error:
             repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
             self._count(1 + config.retries * repeated, config.retries * repeated)
-            raise VlmError(self._refusal(error.status_code, str(error.message), repeated)) from error
+            said = _said(error.body, error.message)
+            raise VlmError(self._refusal(error.status_code, said, repeated)) from error
         except failed.APIConnectionError as error:
             self._count(1 + config.retries, config.retries)
             raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
@@ -281,6 +287,12 @@ def fitting(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         where = ".".join(str(part) for part in wrong.absolute_path) or "(top)"
         raise ValueError(f"{where}: {wrong.message[:SHOWN]}")
     return value
+
+
+def _said(body: Any, message: str) -> str:
+    """A server's own words in the body of an error, which some wrap into "error"."""
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    return str(inner["message"]) if isinstance(inner, dict) and inner.get("message") else message
 
 
 def _no_constant(name: str) -> None:

@@ -166,12 +166,13 @@ def _across(reports: list[Report], header: dict[str, Any]) -> list[Violation]:
 
 
 def _worded_alike(reports: list[Report]) -> list[Violation]:
-    """Descriptions whose skeleton is that of the one before them, in the split's order."""
+    """Descriptions whose skeleton is that of the one before them, in the split's order; texts of a language
+    model have none."""
     found, last = [], ("", "")
     rows = [(facts["index"], report.scene, facts) for report in reports for facts in report.facts]
     for _, scene, facts in sorted(rows, key=lambda row: row[:2]):
         for j, skeleton in facts["skeletons"]:
-            if skeleton == last[0]:
+            if skeleton and skeleton == last[0]:
                 text = f"is worded like the one before it, in {last[1]}: {skeleton!r}"
                 found.append(Violation("wording", scene, facts["episode"], f"goals.{j}.text", text))
             last = (skeleton, facts["episode"])

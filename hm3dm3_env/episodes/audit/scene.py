@@ -251,7 +251,7 @@ def _descriptions(
 def _facts(episode: Episode, numbers: dict[str, Any], rewritten: set[tuple[str, int]]) -> dict[str, Any]:
     return {
         "skeletons": [
-            (j, goal.text if (episode.id, j) in rewritten else skeleton(goal.text, goal.predicates))
+            (j, "" if (episode.id, j) in rewritten else skeleton(goal.text, goal.predicates))
             for j, goal in enumerate(episode.goals)
             if goal.modality == "TN"
         ],
