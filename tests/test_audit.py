@@ -397,7 +397,7 @@ TAMPERED: dict[str, tuple[Tamper, set[str]]] = {
     ),
     "unknown predicate": (
         _description(lambda g: g["predicates"].append(["smell", g["category"]])),
-        {"description"},
+        {"format"},
     ),
     "only the category": (
         _description(lambda g: g.update(predicates=g["predicates"][:1], text=g["category"])),

@@ -32,12 +32,13 @@ from hm3dm3_env.episodes.sampler import (
     mutual,
     plan_split,
 )
+from hm3dm3_env.episodes.scene_check import check_scene
 from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split, read_json
 from hm3dm3_env.episodes.wording import TEMPLATES
 from hm3dm3_env.files import gzip_json_bytes
 from hm3dm3_env.geometry import Pose, heading_to
 from hm3dm3_env.oracle import reach_on, solve
-from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance, SceneError
+from hm3dm3_env.scenes.hm3dsem import STRUCTURE, Instance, SceneError, load_scene
 from hm3dm3_env.scenes.scan_like import write_scan
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
@@ -362,7 +363,10 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda b: b[:-20], "not a gzipped JSON"),
         (lambda b: b[:60] + bytes(40) + b[100:], "not a gzipped JSON"),
         (lambda b: gzip_json_bytes([1]), "expected a JSON object"),
-        (lambda b: gzip_json_bytes({"format": "hm3dm3-episodes", "version": 2}), "version 2 of .* newer"),
+        (
+            lambda b: gzip_json_bytes({"format": "hm3dm3-episodes", "version": 2}),
+            "version 2 of .* newer, so update hm3dm3",
+        ),
         (lambda b: gzip_json_bytes({"format": "goat", "version": 1}), "'goat'"),
         (lambda b: gzip_json_bytes({"episodes": []}), "version None"),
         (None, "no such file"),
@@ -433,6 +437,17 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "dangling object_id": (lambda e: e["goals"][1].update(object_id=9999), "goals.1.*object 9999"),
     "predicate of one word": (lambda e: e["goals"][0].update(predicates=[["colour"]]), "goals.0.predicates"),
+    "unknown predicate": (
+        lambda e: e["goals"][0].update(predicates=[["smell", "sweet"]]),
+        r"goals.0.predicates.0.0: 'smell' is not one of \['category', 'colour'",
+    ),
+    "id in quotes": (lambda e: e["goals"][1].update(object_id="7"), "goals.1.object_id: '7' is not of type"),
+    "id that is true": (lambda e: e["goals"][1].update(object_id=True), "goals.1.object_id: True is not of"),
+    "text that is a list": (lambda e: e["goals"][1].update(text=["a"]), "goals.1.text"),
+    "goals that are an object": (lambda e: e.update(goals={}), "goals: {} is not of type 'array'"),
+    "floor that is a half": (lambda e: e.update(floor=0.5), "floor: 0.5 is not of type 'integer'"),
+    "start far away": (lambda e: e["starts"][0].update(position=[0, 0, 1e99]), "starts.0.position.2: 1e.99"),
+    "long nonsense": (lambda e: e.update(makespan="x" * 5000), r"makespan: 'x{100,199}\.\.\.; correct it"),
 }
 
 
@@ -443,6 +458,16 @@ def test_broken_episodes(split: Path, name: str) -> None:
     with pytest.raises(EpisodeError, match=field) as error:
         load_split(split, "rooms")
     assert str(error.value).startswith(f"{content(split)}: episode rooms-00004: ")
+    assert str(error.value).endswith("; correct it, or generate the split again")
+    assert len(str(error.value)) < 700 and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", [None, 7, "rooms-00004", [], {"episode_id": ["x"]}])
+def test_episodes_that_are_none(split: Path, value: Any) -> None:
+    edit(content(split), lambda whole: whole["episodes"].append(value))
+    with pytest.raises(EpisodeError, match="episode \\?: ") as error:
+        load_split(split, "rooms")
+    assert str(error.value).startswith(f"{content(split)}: ")
 
 
 def test_image_goals_need_their_camera(split: Path) -> None:
@@ -454,6 +479,7 @@ def test_image_goals_need_their_camera(split: Path) -> None:
         ("ON", lambda g: g.update(image=good), "only an IIN goal has one"),
         ("IIN", lambda g: g["image"].update(hfov_deg=180), "hfov_deg|image"),
         ("IIN", lambda g: g["image"].pop("position"), "image"),
+        ("IIN", lambda g: g["image"].update(frame_coverage="all"), "image"),
         ("IIN", lambda g: g["image"].update(rotation=[0, 0, 0.6, 0.8]), "image.rotation: .*rolls"),
     ):
         content(split).write_bytes(before)
@@ -470,11 +496,18 @@ def test_broken_objects(split: Path) -> None:
     before = read_json(content(split))
     key = next(iter(before["objects"]))
     for change, message in (
-        (lambda o: o.pop("viewpoints"), "needs category, position and viewpoints"),
-        (lambda o: o.update(viewpoints=[]), "viewpoints"),
-        (lambda o: o.update(viewpoints=[[1, 2]]), "viewpoints"),
-        (lambda o: o.update(viewpoints=[[1, 2, "x"]]), "viewpoints"),
-        (lambda o: o.update(position=[1, 2]), "viewpoints"),
+        (lambda o: o.pop("viewpoints"), "viewpoints: missing"),
+        (lambda o: [o.pop("category"), o.pop("position")], "category, position: missing"),
+        (lambda o: o.update(viewpoints=[]), "viewpoints: must be a list"),
+        (lambda o: o.update(viewpoints=[[1, 2]]), "viewpoints: must be a list"),
+        (lambda o: o.update(viewpoints=[[1, 2, 3], [1, 2]]), "viewpoints: must be a list"),
+        (lambda o: o.update(viewpoints=[[1, 2, "3"]]), "viewpoints: must be a list"),
+        (lambda o: o.update(viewpoints=[[1, 2, None]]), "viewpoints: must be a list"),
+        (lambda o: o.update(viewpoints=[[1, 2, 1e7]]), "viewpoints: must be a list"),
+        (lambda o: o.update(position=[1, 2]), "position: must be"),
+        (lambda o: o.update(position=[True] * 3), "position: must be"),
+        (lambda o: o.update(position="here"), "position: must be"),
+        (lambda o: o.update(category=7), "category: must be a name, not 7"),
     ):
         value = copy.deepcopy(before)
         change(value["objects"][key])
@@ -482,16 +515,59 @@ def test_broken_objects(split: Path) -> None:
         with pytest.raises(EpisodeError, match=message) as error:
             load_split(split, "rooms")
         assert f"{content(split)}: objects.{key}" in str(error.value)
-    value = {**before, "objects": {**before["objects"], "sofa": before["objects"][key]}}
-    content(split).write_bytes(gzip_json_bytes(value))
-    with pytest.raises(EpisodeError, match="objects: .*sofa"):
+        assert str(error.value).endswith("correct it, or generate the split again")
+    for name in ("sofa", "07", "-1", ""):
+        value = {**before, "objects": {**before["objects"], name: before["objects"][key]}}
+        content(split).write_bytes(gzip_json_bytes(value))
+        with pytest.raises(EpisodeError, match=f"objects: .*'{name}'"):
+            load_split(split, "rooms")
+    content(split).write_bytes(gzip_json_bytes({**before, "objects": {**before["objects"], key: [1]}}))
+    with pytest.raises(EpisodeError, match=f"objects.{key}: must be an object"):
         load_split(split, "rooms")
 
 
 def test_duplicate_ids(split: Path) -> None:
     edit(content(split), lambda value: value["episodes"][2].update(episode_id="rooms-00001"))
-    with pytest.raises(EpisodeError, match="episode rooms-00001: episode_id: appears twice"):
+    with pytest.raises(EpisodeError, match="episode rooms-00001: episode_id: appears twice; rename") as error:
         load_split(split, "rooms")
+    assert str(error.value).startswith(f"{content(split)}: ")
+
+
+def test_duplicate_ids_across_files(split: Path, data: Path) -> None:
+    """Both files are named."""
+    (split / "scenes").unlink()
+    shutil.copytree(data / "scenes", split / "scenes")
+    first = content(split)
+    scene = split / "scenes" / "rooms" / first.name.removesuffix(".json.gz")
+    scene.rename(scene.with_name("t1-copy"))
+    shutil.copytree(scene.with_name("t1-copy"), scene)
+    second = first.with_name("t1-copy.json.gz")
+    value = read_json(first) | {"scene": "t1-copy"}
+    for episode in value["episodes"][1:]:
+        episode["episode_id"] += "b"
+    second.write_bytes(gzip_json_bytes(value))
+    edit(header(split), lambda value: value["scenes"].append("t1-copy"))
+    with pytest.raises(EpisodeError, match="rooms-00000: episode_id: appears twice, also in") as error:
+        load_split(split, "rooms")
+    assert str(first) in str(error.value) and str(second) in str(error.value)
+    assert len(load_split(split, "rooms", {"t1-copy"})) == 9
+    edit(header(split), lambda value: value["scenes"].append("t1-copy"))
+    with pytest.raises(EpisodeError, match="rooms.json.gz: scenes: 't1-copy' is listed twice; "):
+        load_split(split, "rooms")
+
+
+def test_objects_that_are_gone_from_the_scene(split: Path) -> None:
+    """The scene lost an object since: file, episode, goal and object are named, and what to do."""
+    edit(content(split), lambda value: value.pop("scene_files"))
+    episode = load_split(split, "rooms")[3]
+    scene = load_scene(episode.scene)
+    check_scene(episode, scene)
+    gone = episode.goals[2].object_id
+    scene.instances.pop(gone)
+    with pytest.raises(EpisodeError, match=f"goals.2.acceptable: the scene has no object {gone} ") as error:
+        check_scene(episode, scene)
+    assert str(error.value).startswith(f"{content(split)}: episode rooms-00003: ")
+    assert "generate the split again" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_missing_and_swapped_scenes(split: Path) -> None:

@@ -66,7 +66,7 @@ def check_scene(episode: Episode, scene: SceneData) -> None:
         problem = f"{names} in {episode.scene} changed since the split was made"
         raise EpisodeError(f"{where}: scene: {problem}; {again}")
     for j, goal in enumerate(episode.goals):
-        for identity in goal.acceptable:
+        for identity in dict.fromkeys((*goal.acceptable, goal.object_id)):
             item, category = scene.instances.get(identity), episode.objects[identity].category
             if item is None:
                 problem = f"the scene has no object {identity} ({category})"

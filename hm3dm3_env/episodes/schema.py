@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +22,20 @@ from typing import Any
 import jsonschema
 import numpy as np
 
+from hm3dm3_env.episodes.describe import KINDS
 from hm3dm3_env.episodes.goals import ImageGoal
 from hm3dm3_env.files import sha256
 from hm3dm3_env.geometry import Pose, from_quaternion
 
 FORMAT, VERSION = "hm3dm3-episodes", 1
-_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_SHOWN = 200
+"""Characters of a message that quotes what is wrong."""
+FIX = "correct it, or generate the split again"
+"""What to do about a field that is wrong."""
+FARTHEST = 1e5
+"""Coordinates, heights and lengths beyond this many metres are mistakes (ours); 1e999 reads as infinity."""
+_LENGTH = {"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST}
+_NUMBERS = {"type": "array", "items": _LENGTH}
 POINT = {**_NUMBERS, "minItems": 3, "maxItems": 3}
 ROTATION = {**_NUMBERS, "minItems": 4, "maxItems": 4}
 _IMAGE = {
@@ -37,6 +46,8 @@ _IMAGE = {
         "rotation": ROTATION,
         "size": {"type": "integer", "minimum": 8},
         "hfov_deg": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 180},
+        "object_coverage": {"type": "number", "minimum": 0, "maximum": 1},
+        "frame_coverage": {"type": "number", "minimum": 0, "maximum": 1},
     },
 }
 _GOAL = {
@@ -51,7 +62,12 @@ _GOAL = {
         "image": {"anyOf": [{"type": "null"}, _IMAGE]},
         "predicates": {
             "type": "array",
-            "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+            "items": {
+                "type": "array",
+                "prefixItems": [{"enum": list(KINDS)}, {"type": "string", "minLength": 1}],
+                "minItems": 2,
+                "maxItems": 2,
+            },
         },
     },
 }
@@ -62,7 +78,7 @@ _EPISODE = {
         "episode_id": {"type": "string", "minLength": 1},
         "index": {"type": "integer", "minimum": 0},
         "floor": {"type": "integer", "minimum": 0},
-        "floor_height": {"type": "number"},
+        "floor_height": _LENGTH,
         "starts": {
             "type": "array",
             "minItems": 1,
@@ -74,7 +90,7 @@ _EPISODE = {
             },
         },
         "goals": {"type": "array", "minItems": 1, "maxItems": 8, "items": _GOAL},
-        "makespan": {"type": "number", "exclusiveMinimum": 0},
+        "makespan": {"type": "number", "exclusiveMinimum": 0, "maximum": FARTHEST},
     },
 }
 _HEADER = {
@@ -92,7 +108,7 @@ _CONTENT = {
     "properties": {
         "scene": {"type": "string"},
         "episodes": {"type": "array"},
-        "objects": {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}},
+        "objects": {"type": "object", "propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}},
         "scene_files": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
@@ -176,7 +192,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if value.get("format", FORMAT) != FORMAT or value.get("version") != VERSION:
         version = value.get("version")
         newer = isinstance(version, int) and version > VERSION
-        advice = "; the file needs a newer hm3dm3" if newer else ""
+        advice = "; the file is newer, so update hm3dm3" if newer else "; generate the split again"
         raise EpisodeError(
             f"{path}: version {version!r} of format {value.get('format')!r}; "
             f"this release reads {FORMAT} version {VERSION}{advice}"
@@ -188,8 +204,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number that JSON knows")
 
 
-def check_schema(value: Any, schema: dict[str, Any], where: str) -> None:
-    """Check a value against a JSON schema; `where` opens the error's message.
+def check_schema(value: Any, schema: dict[str, Any], where: str, fix: str = "") -> None:
+    """Check a value against a JSON schema; `where` opens the error's message, `fix` ends it.
 
     Raises:
         EpisodeError: names the field.
@@ -197,11 +213,12 @@ def check_schema(value: Any, schema: dict[str, Any], where: str) -> None:
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
     if error is not None:
         field = ".".join(str(part) for part in error.absolute_path) or "(top)"
-        raise EpisodeError(f"{where}: {field}: {error.message}")
+        message = error.message if len(error.message) <= _SHOWN else f"{error.message[:_SHOWN]}..."
+        raise EpisodeError(f"{where}: {field}: {message}{fix and '; ' + fix}")
 
 
-def heading_pitch(value: list[float], where: str) -> tuple[float, float]:
-    """(heading, pitch) of a file's [x, y, z, w]; `where` opens the error's message.
+def heading_pitch(value: list[float], where: str, fix: str = "") -> tuple[float, float]:
+    """(heading, pitch) of a file's [x, y, z, w]; `where` opens the error's message, `fix` ends it.
 
     Raises:
         EpisodeError: not a unit quaternion, or one that rolls.
@@ -209,7 +226,7 @@ def heading_pitch(value: list[float], where: str) -> tuple[float, float]:
     try:
         return from_quaternion(value)
     except ValueError as error:
-        raise EpisodeError(f"{where}: {error}") from error
+        raise EpisodeError(f"{where}: {error}{fix and '; ' + fix}") from error
 
 
 def load_split(data: Path | str, split: str, scenes: set[str] | None = None) -> list[Episode]:
@@ -220,17 +237,23 @@ def load_split(data: Path | str, split: str, scenes: set[str] | None = None) -> 
     """
     data = Path(data)
     folder = data / "episodes" / split
-    path = folder / f"{split}.json.gz"
     header = read_header(data, split)
+    listed = [name for name, count in Counter(header["scenes"]).items() if count > 1]
+    if listed:
+        raise EpisodeError(f"{folder / split}.json.gz: scenes: {listed[0]!r} is listed twice; {FIX}")
     root = data / "scenes" / header["scenes_root"]
     episodes: list[Episode] = []
     for scene in header["scenes"]:
         if scenes is None or scene in scenes:
             episodes += _load_content(folder / "content" / f"{scene}.json.gz", scene, root, split)
-    ids = [episode.id for episode in episodes]
-    twice = next((i for i in ids if ids.count(i) > 1), None) if len(set(ids)) < len(ids) else None
-    if twice is not None:
-        raise EpisodeError(f"{path}: episode {twice}: episode_id: appears twice")
+    seen: dict[str, Path] = {}
+    for episode in episodes:
+        first = seen.get(episode.id)
+        if first is not None:
+            twice = "appears twice" if first == episode.file else f"appears twice, also in {first}"
+            problem = f"episode {episode.id}: episode_id: {twice}"
+            raise EpisodeError(f"{episode.file}: {problem}; rename one, or generate the split again")
+        seen[episode.id] = episode.file
     return sorted(episodes, key=lambda episode: episode.index)
 
 
@@ -242,7 +265,7 @@ def read_header(data: Path, split: str) -> dict[str, Any]:
     """
     path = data / "episodes" / split / f"{split}.json.gz"
     header = read_json(path)
-    check_schema(header, _HEADER, str(path))
+    check_schema(header, _HEADER, str(path), FIX)
     return header
 
 
@@ -253,9 +276,10 @@ def read_content(path: Path, scene: str) -> dict[str, Any]:
         EpisodeError: it cannot be read, lacks a field, or is that of another scene.
     """
     content = read_json(path)
-    check_schema(content, _CONTENT, str(path))
+    check_schema(content, _CONTENT, str(path), FIX)
     if content["scene"] != scene:
-        raise EpisodeError(f"{path}: scene: is {content['scene']!r}, but the file is listed for {scene!r}")
+        problem = f"scene: is {content['scene']!r}, but the file is listed for {scene!r}"
+        raise EpisodeError(f"{path}: {problem}; generate the split again")
     return content
 
 
@@ -276,21 +300,31 @@ def parse_object(value: dict[str, Any], where: str) -> SceneObject:
     Raises:
         EpisodeError: a field is missing or has the wrong shape.
     """
-    try:
-        position, viewpoints = np.asarray(value["position"], float), np.asarray(value["viewpoints"], float)
-        category = str(value["category"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise EpisodeError(
-            f"{where}: needs category, position and viewpoints ({type(error).__name__}: {error})"
-        ) from error
-    if (
-        position.shape != (3,)
-        or viewpoints.ndim != 2
-        or viewpoints.shape[1] != 3
-        or not np.isfinite(viewpoints).all()
-    ):
-        raise EpisodeError(f"{where}: viewpoints: must be a list of [x, y, z] in metres")
+    if not isinstance(value, dict):
+        raise EpisodeError(f"{where}: must be an object with category, position and viewpoints; {FIX}")
+    missing = [name for name in ("category", "position", "viewpoints") if name not in value]
+    if missing:
+        raise EpisodeError(f"{where}: {', '.join(missing)}: missing; {FIX}")
+    category = value["category"]
+    if not isinstance(category, str) or not category:
+        raise EpisodeError(f"{where}: category: must be a name, not {category!r}; {FIX}")
+    position, viewpoints = _numbers(value["position"]), _numbers(value["viewpoints"])
+    if position is None or position.shape != (3,):
+        raise EpisodeError(f"{where}: position: must be [x, y, z] in metres; {FIX}")
+    if viewpoints is None or viewpoints.ndim != 2 or viewpoints.shape[1] != 3:
+        raise EpisodeError(f"{where}: viewpoints: must be a list of [x, y, z] in metres; {FIX}")
     return SceneObject(category, position, viewpoints)
+
+
+def _numbers(value: Any) -> np.ndarray | None:
+    """A file's nested lists of numbers as float64, or None for anything else and for what is too far away."""
+    try:
+        array = np.array(value)  # without a type: "1" and true are no numbers
+    except ValueError:
+        return None
+    if array.dtype.kind not in "if" or not (abs(array) <= FARTHEST).all():
+        return None
+    return array.astype(float)
 
 
 def parse_episode(
@@ -307,27 +341,27 @@ def parse_episode(
         EpisodeError: names file, episode and field.
     """
     name = value.get("episode_id", "?") if isinstance(value, dict) else "?"
+    name = name if isinstance(name, str) else "?"
     where = f"{path}: episode {name}"
-    check_schema(value, _EPISODE, where)
+    check_schema(value, _EPISODE, where, FIX)
     starts = []
     for i, start in enumerate(value["starts"]):
-        heading, pitch = heading_pitch(start["rotation"], f"{where}: starts.{i}.rotation")
+        heading, pitch = heading_pitch(start["rotation"], f"{where}: starts.{i}.rotation", FIX)
         x, y, z = (float(v) for v in start["position"])
         starts.append(Pose(x, y, z, heading, pitch))
     goals = []
     for j, goal in enumerate(value["goals"]):
         for identity in (*goal["acceptable"], goal["object_id"]):
             if identity not in objects:
-                raise EpisodeError(
-                    f"{where}: goals.{j}.acceptable: object {identity} is not among the file's objects"
-                )
+                problem = f"object {identity} is not among the file's objects"
+                raise EpisodeError(f"{where}: goals.{j}.acceptable: {problem}; {FIX}")
         image = goal.get("image")
         if (image is not None) != (goal["modality"] == "IIN"):
             raise EpisodeError(
-                f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one"
+                f"{where}: goals.{j}.image: an IIN goal needs a camera, and only an IIN goal has one; {FIX}"
             )
         if image is not None:
-            heading_pitch(image["rotation"], f"{where}: goals.{j}.image.rotation")
+            heading_pitch(image["rotation"], f"{where}: goals.{j}.image.rotation", FIX)
             image = ImageGoal(
                 tuple(image["position"]),
                 tuple(image["rotation"]),
