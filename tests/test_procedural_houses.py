@@ -15,6 +15,8 @@ from hm3dm3_env.scenes.procedural.__main__ import main
 from hm3dm3_env.scenes.procedural.build import build_one
 from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.scenes.procedural.house import GENERATOR
+from hm3dm3_env.scenes.procedural.kinds import ROOMS, build_piece, make_style
+from hm3dm3_env.scenes.procedural.textures import surface
 
 SEEDS = (0, 1, 2, 1_000_000, 1_000_001, 2_000_000)
 CELL = 0.05
@@ -53,12 +55,41 @@ def test_sizes_and_required_rooms(houses: dict[int, SceneModel]) -> None:
 
 
 def test_catalogue_is_large_and_well_formed() -> None:
-    assert len(CATALOGUE) >= 160
-    assert sum(item.goal_size for item in CATALOGUE.values()) >= 100
+    assert len(CATALOGUE) >= 379  # as many as HM3D-OVON has goal categories
+    assert sum(item.goal_size for item in CATALOGUE.values()) >= 300
     for item in CATALOGUE.values():
         assert item.name == item.name.lower()
         assert {near.name for near in item.near} <= set(CATALOGUE), item.name
         assert set(item.on) <= set(CATALOGUE), item.name
+        assert not {f"{item.name}s", f"{item.name}es"} & set(CATALOGUE), item.name
+        assert set(item.rooms) <= set(ROOMS), item.name
+        assert item.place in ("wall", "corner", "edge", "free", "centre", "hang", "top", "ceiling", "near")
+        assert item.place != "top" or item.on, item.name
+
+
+def test_every_kind_is_built_to_size_of_sound_triangles() -> None:
+    rng = np.random.default_rng(5)
+    for item in CATALOGUE.values():
+        piece = build_piece(item, make_style(rng), rng)
+        pairs = [(v[f], key) for key, chunk in piece.shape.chunks.items() for v, f, _ in chunk]
+        corners = np.concatenate([triangles for triangles, _ in pairs])
+        assert np.isfinite(corners).all(), item.name
+        assert len(corners) >= 12, item.name
+        edges = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        assert (np.linalg.norm(edges, axis=1) > 1e-12).mean() > 0.9, item.name
+        assert corners[..., 2].min() == pytest.approx(0, abs=1e-9), item.name
+        for wanted, real in zip(sorted(item.size)[-1:], sorted(piece.size)[-1:]):
+            assert 0.7 * wanted[0] <= real <= 1.5 * wanted[1], item.name
+        for key in {key for _, key in pairs}:
+            surface(key)  # every look has a colour or a texture
+
+
+def test_a_dozen_houses_hold_most_of_the_catalogue() -> None:
+    found: set[str] = set()
+    for index in range(12):
+        model = generate_house(split_seed("train", index))
+        found |= {item.category for item in model.objects}
+    assert len(found & set(CATALOGUE)) >= 300
 
 
 def test_every_object_lies_inside_the_house(houses: dict[int, SceneModel]) -> None:

@@ -15,7 +15,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.36-0.46 0.36-0.46 1.45-1.7",
         SHADE,
         "corner",
-        "liv.4 bed.3 off.4 lib.6 gst.3 mus.4 sun.3 nur.3 gam.3",
+        "liv.34 bed.25 off.34 lib.5 gst.25 mus.34 sun.25 nur.25 gam.25",
         frame="metal",
     ),
     kind(
@@ -24,7 +24,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.8-1.0 0.3-0.34 1.5-1.75",
         METALS,
         "corner",
-        "liv.25 lib.3 stu.3",
+        "liv.21 lib.25 stu.25",
         frame="metal",
     ),
     kind(
@@ -42,7 +42,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.36-0.44 0.2-0.24 0.42-0.5",
         METALS + " metal:red/teal/yellow",
         "top:desk/drafting table/workbench",
-        "off.3",
+        "off.25",
         frame="metal",
     ),
     kind(
@@ -51,7 +51,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.2-0.28 0.16-0.2 0.3-0.36",
         SHADE,
         "hang:1.5-1.6",
-        "hal.7:1-3 bat.3 liv.25:1-2 lib.4:1-2 din.2",
+        "hal.59:1-3 bat.25 liv.21:1-2 lib.34:1-2 din.17",
         frame="metal",
     ),
     kind(
@@ -60,7 +60,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.34-0.5 0.34-0.5 0.6-0.8",
         METALS + " wicker:tan metal:teal/red",
         "ceiling",
-        "kit.7 off.4 chd.6 bed.4 gst.4 stu.5 lib.4 lau.3 sun.4",
+        "kit.59 off.34 chd.5 bed.34 gst.34 stu.42 lib.34 lau.25 sun.34",
     ),
     kind(
         "chandelier",
@@ -68,7 +68,7 @@ LAMPS: tuple[Kind, ...] = (
         "0.6-0.85 0.6-0.85 0.7-0.9",
         "metal:gold/black/silver",
         "ceiling",
-        "din.75 liv.3 lib.25 mus.3",
+        "din.63 liv.25 lib.21 mus.25",
         frame="metal",
         style="chandelier",
     ),
@@ -78,7 +78,7 @@ LAMPS: tuple[Kind, ...] = (
         "1.1-1.3 1.1-1.3 0.34-0.4",
         "wood:*",
         "ceiling",
-        "liv.35 bed.4 sun.5 gym.4",
+        "liv.29 bed.34 sun.42 gym.34",
         frame="metal",
         style="fan",
     ),
@@ -110,7 +110,7 @@ DECOR: tuple[Kind, ...] = (
         "1.0-1.4 0.03-0.04 0.7-0.9",
         WOOD + " metal:gold/black",
         "hang:1.1-1.25",
-        "liv.6 din.4 bed.3 hal.3 lib.3 mus.3 stu.5",
+        "liv.5 din.34 bed.25 hal.25 lib.25 mus.25 stu.42",
         mat=False,
     ),
     kind(
@@ -119,7 +119,7 @@ DECOR: tuple[Kind, ...] = (
         "0.5-0.65 0.012-0.016 0.7-0.9",
         "paper:white/black",
         "hang:1.05-1.2",
-        "chd.8:1-2 gam.7:1-2 gym.6:1-2 mus.6:1-2 gar.2 off.15",
+        "chd.67:1-2 gam.59:1-2 gym.5:1-2 mus.5:1-2 gar.17 off.15",
         mat=False,
     ),
     kind(
@@ -128,7 +128,7 @@ DECOR: tuple[Kind, ...] = (
         "0.9-1.2 0.02-0.03 0.6-0.8",
         "wood:*",
         "hang:1.2-1.3",
-        "off.3 chd.25 lib.4 hal.1",
+        "off.25 chd.21 lib.34 hal.1",
         art="map",
         mat=False,
     ),
@@ -138,7 +138,7 @@ DECOR: tuple[Kind, ...] = (
         "0.5-0.8 0.03-0.04 0.6-0.95",
         WOOD + " metal:gold/black/silver",
         "hang:1.1-1.2",
-        "ent.6 hal.35 bed.25 gym.8:1-2 liv.2 clo.3",
+        "ent.5 hal.29 bed.21 gym.67:1-2 liv.17 clo.25",
         art="mirror",
     ),
     kind(
@@ -147,7 +147,7 @@ DECOR: tuple[Kind, ...] = (
         "0.9-1.3 0.03-0.04 0.7-0.9",
         "plastic:white",
         "hang:1.05-1.15",
-        "off.4 pla.2 stu.3 wor.15",
+        "off.48 pla.24 stu.35 wor.21",
         art="board",
         frame="metal",
     ),
@@ -157,7 +157,7 @@ DECOR: tuple[Kind, ...] = (
         "0.7-1.0 0.03-0.04 0.5-0.7",
         "cardboard:tan",
         "hang:1.15-1.3",
-        "off.35 chd.3 kit.2 lau.2 wor.2",
+        "off.29 chd.25 kit.17 lau.17 wor.17",
         second="paper:yellow/pink/mint",
         art="board",
         frame="wood",
@@ -168,7 +168,7 @@ DECOR: tuple[Kind, ...] = (
         "0.7-1.0 0.03-0.04 0.6-0.8",
         "stone:black",
         "hang:0.9-1.1",
-        "pla.5 kit.2 chd.2",
+        "pla.42 kit.17 chd.17",
         art="board",
         frame="wood",
     ),
@@ -178,7 +178,7 @@ DECOR: tuple[Kind, ...] = (
         "0.28-0.42 0.04-0.05 0.28-0.42",
         "wood:* metal:black/silver/gold plastic:white/red",
         "hang:1.65-1.8",
-        "kit.6 liv.4 off.4 din.25 gym.4 lau.25 hal.2",
+        "kit.5 liv.34 off.34 din.21 gym.34 lau.21 hal.17",
     ),
     kind(
         "grandfather clock",
@@ -186,7 +186,7 @@ DECOR: tuple[Kind, ...] = (
         "0.45-0.55 0.26-0.32 1.9-2.1",
         "wood:*",
         "wall",
-        "liv.15 hal.25 lib.3 din.15 ent.15",
+        "liv.15 hal.21 lib.25 din.15 ent.15",
         style="case",
     ),
     kind(
@@ -195,7 +195,7 @@ DECOR: tuple[Kind, ...] = (
         "0.3-0.5 0.3-0.5 0.45-0.7",
         POT,
         "edge",
-        "liv.7:1-2 bed.4 off.5 hal.4 din.5 kit.3 bat.3 lib.4 ent.4 sun:2-4 gst.3 mus.3 stu.4 lau.15",
+        "liv.59:1-2 bed.34 off.42 hal.34 din.42 kit.25 bat.25 lib.34 ent.34 sun:2-4 gst.25 mus.25 stu.34",
     ),
     kind(
         "house plant",
@@ -203,7 +203,7 @@ DECOR: tuple[Kind, ...] = (
         "0.55-0.8 0.55-0.8 1.2-1.7",
         POT,
         "corner",
-        "liv.6 din.4 sun.9:1-2 hal.25 off.25 bed.2 ent.2 lib.3",
+        "liv.5 din.34 sun.76:1-2 hal.21 off.21 bed.17 ent.17 lib.25",
         style="palm",
     ),
     kind(
@@ -212,7 +212,7 @@ DECOR: tuple[Kind, ...] = (
         "0.7-0.95 0.7-0.95 1.5-1.9",
         POT,
         "corner",
-        "liv.3 sun.8 din.15",
+        "liv.25 sun.67 din.15",
         style="tree",
     ),
     kind(
@@ -221,7 +221,7 @@ DECOR: tuple[Kind, ...] = (
         "0.26-0.36 0.26-0.36 0.45-0.8",
         POT,
         "edge",
-        "off.2 liv.15 sun.5 chd.15 stu.3",
+        "off.17 liv.15 sun.42 chd.15 stu.25",
         style="cactus",
     ),
     kind(
@@ -230,7 +230,7 @@ DECOR: tuple[Kind, ...] = (
         "0.3-0.4 0.3-0.4 0.7-0.95",
         POT,
         "edge",
-        "bed.25 bat.2 hal.25 liv.25 ent.3 off.2",
+        "bed.21 bat.17 hal.21 liv.21 ent.25 off.17",
         style="snake",
     ),
     kind(
@@ -239,7 +239,7 @@ DECOR: tuple[Kind, ...] = (
         "0.24-0.32 0.24-0.32 0.36-0.46",
         POT,
         "top:console_table/sideboard/dresser/kitchen_counter/low_bookcase/side_table",
-        "liv.3 din.3 kit.3 sun.3",
+        "liv.25 din.25 kit.25 sun.25",
         second="fabric:red/pink/yellow/purple/white",
         style="flower",
     ),
@@ -249,7 +249,7 @@ DECOR: tuple[Kind, ...] = (
         "1.6-2.4 1.2-1.7 0.014",
         "fabric:dark_red/navy/beige/grey/teal/terracotta/cream/dark_green/mustard",
         "centre",
-        "off.5 lib.8 chd.6 pla.7 nur.8 mus.6 gam.5 stu.4 ent.3",
+        "off.42 lib.67 chd.5 pla.59 nur.67 mus.5 gam.42 stu.34 ent.25",
         second="fabric:cream/beige/navy/dark_red/white/gold/grey",
     ),
     kind(
@@ -258,7 +258,7 @@ DECOR: tuple[Kind, ...] = (
         "1.2-1.7 1.2-1.7 0.014",
         "knit:cream/grey/terracotta/mint fabric:pink/navy/teal/mustard/grey",
         "centre",
-        "chd.2 nur.15 bed.1 sun.3 clo.3",
+        "chd.17 nur.15 bed.1 sun.25 clo.25",
         style="round",
     ),
     kind(
@@ -267,7 +267,7 @@ DECOR: tuple[Kind, ...] = (
         "0.7-0.9 0.45-0.55 0.014",
         "knit:tan/grey/brown/dark_green",
         "edge",
-        "ent.9 gar.3 lau.2",
+        "ent.76 gar.25 lau.17",
         style="mat",
     ),
     kind("curtain", decor.curtain, "1.5 0.14 2.3", CLOTH, "near", frame="metal"),
@@ -295,7 +295,7 @@ DECOR: tuple[Kind, ...] = (
         "0.28-0.36 0.28-0.36 0.6-0.85",
         "ceramic:white/teal/navy/terracotta/black wicker:tan stone:grey",
         "corner",
-        "liv.25 hal.25 ent.25 din.2 sun.2",
+        "liv.21 hal.21 ent.21 din.17 sun.17",
     ),
     kind(
         "statue",
@@ -303,7 +303,7 @@ DECOR: tuple[Kind, ...] = (
         "0.36-0.45 0.36-0.45 0.9-1.3",
         "stone:white/grey/black metal:gold/copper",
         "corner",
-        "liv.15 hal.2 lib.3 ent.15 sun.2 stu.3",
+        "liv.15 hal.17 lib.25 ent.15 sun.17 stu.25",
         second="marble:white/grey/black",
     ),
     kind(
@@ -312,7 +312,7 @@ DECOR: tuple[Kind, ...] = (
         "0.18-0.26 0.18-0.26 0.35-0.5",
         "stone:white/grey/black metal:gold/copper",
         "top:sideboard/low_bookcase/console_table/dresser/coffee_table/fireplace",
-        "liv.3 off.2 lib.4 din.2",
+        "liv.25 off.17 lib.34 din.17",
         second="stone:black/grey",
     ),
     kind(
@@ -321,9 +321,12 @@ DECOR: tuple[Kind, ...] = (
         "1.3-1.6 0.35-0.42 1.1-1.25",
         "brick:terracotta/grey/white marble:white/grey stone:grey",
         "wall",
-        "liv.4 lib.3",
+        "liv.34 lib.25",
         second="wood:* marble:white",
-        near="painting/above/0.6 candle_holder/on/0.5/1-2 clock/on/0.2",
+        near=(
+            "painting/above/0.6 candle_holder/on/0.5/1-2 clock/on/0.6 fire_screen/front/0.6 "
+            "fireplace_tool_set/sides/0.6"
+        ),
     ),
     kind(
         "firewood rack",
@@ -331,7 +334,7 @@ DECOR: tuple[Kind, ...] = (
         "0.5-0.65 0.32-0.4 0.6-0.75",
         "wood:walnut/oak",
         "edge",
-        "liv.15 lib.15 gar.2",
+        "liv.15 lib.15 gar.17",
         frame="metal",
         style="logs",
     ),
@@ -341,7 +344,7 @@ DECOR: tuple[Kind, ...] = (
         "1.3-1.6 0.28-0.34 1.6-1.8",
         "fabric:white/cream/beige/navy/dark_red wicker:tan",
         "wall",
-        "bed.15 stu.35 liv.08 gst.15",
+        "bed.15 stu.29 liv.08 gst.15",
         frame="wood",
     ),
     kind(
@@ -350,7 +353,7 @@ DECOR: tuple[Kind, ...] = (
         "0.3-0.38 0.3-0.38 0.42-0.52",
         "plastic:light_blue/blue/navy",
         "top:desk/low bookcase/sideboard/dresser",
-        "lib.5 off.3 chd.2",
+        "lib.9 off.9 chd.9 liv.3 hal.17",
         second="plastic:green/tan/olive",
     ),
     kind(
@@ -359,7 +362,7 @@ DECOR: tuple[Kind, ...] = (
         "0.45-0.55 0.45-0.55 0.95-1.1",
         "plastic:tan/blue/cream",
         "corner",
-        "lib.45 off.12",
+        "lib.54 off.14 liv.06 hal.04",
         second="plastic:green/olive/brown",
     ),
 )

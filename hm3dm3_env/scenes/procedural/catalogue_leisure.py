@@ -9,24 +9,24 @@ from hm3dm3_env.scenes.procedural import shapes_small as small
 from hm3dm3_env.scenes.procedural.kinds import Kind, kind
 
 LEISURE: tuple[Kind, ...] = (
-    kind("tv", elec.tv, "1.0-1.35 0.22-0.26 0.65-0.85", "plastic:black", "near", "gym.0"),
+    kind("tv", elec.tv, "1.0-1.35 0.22-0.26 0.65-0.85", "plastic:black", "near", "gym."),
     kind(
         "wall-mounted tv",
         elec.tv,
         "0.9-1.3 0.05-0.06 0.52-0.75",
         "plastic:black",
         "hang:1.2-1.35",
-        "bed.3 gym.6 kit.1 gam.3 chd.1",
+        "bed.25 gym.5 kit.1 gam.25 chd.1",
         wall=True,
     ),
     kind("computer monitor", elec.tv, "0.5-0.65 0.18-0.2 0.42-0.5", "plastic:black", "near"),
     kind(
         "speaker",
         elec.speaker,
-        "0.22-0.28 0.26-0.32 0.34-0.45",
+        "0.22-0.28 0.24-0.28 0.34-0.45",
         "plastic:black/white wood:walnut/cherry",
-        "near",
-        "mus.3 gam.2",
+        "top:media_console/tv_stand/sideboard/low_bookcase/cube_shelf/desk/workbench/dresser",
+        "mus.9 gam.63 liv.22 chd.18 off.22 bed.06",
     ),
     kind(
         "floor speaker",
@@ -34,7 +34,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.24-0.3 0.3-0.36 0.9-1.1",
         "plastic:black/white wood:walnut/cherry",
         "edge",
-        "liv.25 mus.6:1-2 gam.4",
+        "liv.21 mus.5:1-2 gam.34",
     ),
     kind(
         "guitar amplifier",
@@ -42,7 +42,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.45-0.55 0.26-0.32 0.42-0.5",
         "leather:black/brown plastic:black/red/cream",
         "edge",
-        "mus.8 gam.15 chd.1",
+        "mus.67 gam.15 chd.1",
     ),
     kind(
         "printer",
@@ -50,7 +50,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.42-0.5 0.36-0.42 0.24-0.32",
         "plastic:white/black/grey",
         "top:desk/filing_cabinet/low_bookcase/cube_shelf",
-        "off.75 stu.2",
+        "off.63 stu.17",
     ),
     kind(
         "computer tower",
@@ -58,16 +58,16 @@ LEISURE: tuple[Kind, ...] = (
         "0.2-0.24 0.42-0.48 0.44-0.5",
         "plastic:black/white",
         "edge",
-        "off.5 chd.2 gam.3",
+        "off.6 chd.24 gam.36 bed.05",
         second="glass:dark_grey plastic:grey",
     ),
     kind(
         "record player",
         small.record_player,
-        "0.42-0.46 0.34-0.38 0.15-0.2",
+        "0.4-0.44 0.32-0.36 0.15-0.2",
         "wood:* plastic:black",
-        "top:sideboard/low_bookcase/media_console/tv_stand/dresser",
-        "mus.6 liv.15 lib.2",
+        "top:sideboard/media_console/dresser/desk/chest_of_drawers/bar_cabinet",
+        "mus.9 liv.47 lib.61 bed.13 din.13",
         second="plastic:black/grey",
     ),
     kind(
@@ -76,7 +76,7 @@ LEISURE: tuple[Kind, ...] = (
         "1.4-1.5 0.58-0.64 1.15-1.28",
         "wood:ebony/walnut/cherry paintedwood:black/white",
         "wall",
-        "mus.75 liv.12",
+        "mus.63 liv.12",
         near="piano_bench/front/1 vase/on/0.3 photo_frame/on/0.4",
     ),
     kind(
@@ -85,7 +85,7 @@ LEISURE: tuple[Kind, ...] = (
         "1.4-1.5 1.5-1.7 0.95-1.0",
         "wood:ebony/walnut paintedwood:black/white",
         "wall",
-        "mus.3",
+        "mus.39 liv.05",
         near="piano_bench/front/1",
     ),
     kind(
@@ -102,7 +102,7 @@ LEISURE: tuple[Kind, ...] = (
         "1.0-1.3 0.32-0.38 0.78-0.85",
         "plastic:black/white/red",
         "wall",
-        "mus.4 chd.15 stu.2",
+        "mus.34 chd.15 stu.17",
         near="stool/front/0.8",
     ),
     kind(
@@ -111,7 +111,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.38-0.42 0.34-0.4 1.0-1.08",
         "wood:pine/cherry/walnut/ebony",
         "edge",
-        "mus.9:1-3 liv.15 chd.2 off.12 gam.2 bed.06",
+        "mus.9:1-3 liv.18 chd.24 off.14 gam.24 bed.07 hal.02",
     ),
     kind(
         "electric guitar",
@@ -119,17 +119,19 @@ LEISURE: tuple[Kind, ...] = (
         "0.34-0.38 0.32-0.36 0.98-1.05",
         "plastic:red/black/white/blue/orange",
         "edge",
-        "mus.6:1-2 chd.15 gam.25",
+        "mus.72:1-2 chd.18 gam.3 bed.06",
         style="electric",
     ),
-    kind("cello", fun.guitar, "0.44-0.5 0.4-0.46 1.2-1.3", "wood:cherry/walnut", "edge", "mus.45 lib.08"),
+    kind(
+        "cello", fun.guitar, "0.44-0.5 0.4-0.46 1.2-1.3", "wood:cherry/walnut", "edge", "mus.59 lib.13 liv.04"
+    ),
     kind(
         "drum kit",
         fun.drums,
         "1.3-1.5 1.1-1.3 1.1-1.2",
         "plastic:red/black/white/blue/silver",
         "corner",
-        "mus.5",
+        "mus.7 gar.15 liv.02",
         second="metal:silver",
     ),
     kind(
@@ -138,7 +140,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.32-0.38 0.32-0.38 0.55-0.65",
         "wood:walnut/cherry/pine",
         "edge",
-        "mus.6:1-2 pla.1",
+        "mus.5:1-2 pla.1",
     ),
     kind(
         "music stand",
@@ -146,7 +148,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.46-0.52 0.4-0.46 1.1-1.25",
         "metal:black/silver",
         "free",
-        "mus.8",
+        "mus.67",
         frame="metal",
     ),
     kind(
@@ -155,7 +157,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.5-0.56 0.5-0.56 1.35-1.5",
         "metal:black",
         "free",
-        "mus.45",
+        "mus.63 liv.04 chd.06",
         frame="metal",
         style="microphone",
     ),
@@ -165,7 +167,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.7-0.85 0.8-0.95 1.1-1.3",
         "plastic:white/black/blue metal:gold",
         "corner",
-        "off.15 sun.3 lib.25 chd.12",
+        "off.2 sun.39 lib.33 chd.16 liv.05 bed.05 hal.02",
         style="telescope",
     ),
     kind(
@@ -174,7 +176,7 @@ LEISURE: tuple[Kind, ...] = (
         "0.6-0.7 0.6-0.7 1.5-1.65",
         "wood:pine",
         "edge",
-        "stu:1-2 pla.25 sun.12",
+        "stu:1-2 pla.21 sun.12",
         frame="wood",
     ),
 )

@@ -13,9 +13,9 @@ SEATING: tuple[Kind, ...] = (
         "1.7-2.3 0.85-0.95 0.78-0.9",
         SOFT,
         "wall",
-        "liv:1 lib.3 gam.6 mus.4 sun.4",
+        "liv:1 lib.25 gam.5 mus.34 sun.34",
         near=(
-            "coffee_table/front/0.9 side_table/sides/0.7/1-2 cushion/on/0.9/2-4 tv_stand/facing/0.9 "
+            "coffee_table/front/0.9 side_table/sides/0.7/1-2 cushion/on/0.9/1-3 tv_stand/facing/0.9 "
             "floor_lamp/sides/0.6 rug/under/0.6"
         ),
     ),
@@ -25,8 +25,8 @@ SEATING: tuple[Kind, ...] = (
         "2.3-2.8 1.5-1.7 0.78-0.88",
         SOFT,
         "corner",
-        "liv.3",
-        near="cushion/on/0.9/2-4",
+        "liv.25",
+        near="cushion/on/0.9/1-3",
     ),
     kind(
         "loveseat",
@@ -34,7 +34,7 @@ SEATING: tuple[Kind, ...] = (
         "1.35-1.6 0.8-0.9 0.78-0.92",
         SOFT,
         "wall",
-        "liv.35 bed.15 lib.4 off.15 sun.5 stu.4",
+        "liv.29 bed.15 lib.34 off.15 sun.42 stu.34",
         near="cushion/on/0.7/1-2",
         seats=2,
     ),
@@ -44,7 +44,7 @@ SEATING: tuple[Kind, ...] = (
         "0.78-0.95 0.78-0.9 0.8-1.0",
         SOFT,
         "wall",
-        "liv.85:1-2 bed.35 gst.3 lib.9:1-2 off.3 mus.5 sun.7:1-2 nur.3",
+        "liv.71:1-2 bed.29 gst.25 lib.76:1-2 off.25 mus.42 sun.59:1-2 nur.25",
         near="cushion/on/0.4 side_table/sides/0.3 floor_lamp/sides/0.3",
         seats=1,
     ),
@@ -54,7 +54,7 @@ SEATING: tuple[Kind, ...] = (
         "0.85-1.0 0.9-1.0 0.95-1.08",
         "leather:brown/black/tan/cream fabric:grey/navy/brown",
         "wall",
-        "liv.3 gam.4 lib.3",
+        "liv.38 gam.51 lib.38",
         seats=1,
         recline=True,
     ),
@@ -64,12 +64,17 @@ SEATING: tuple[Kind, ...] = (
         "1.4-1.7 0.75-0.85 0.75-0.85",
         SOFT,
         "wall",
-        "bed.15 liv.15 sun.3",
+        "bed.24 liv.24 sun.48",
         seats=1,
         arms=False,
     ),
     kind(
-        "ottoman", seat.ottoman, "0.45-0.8 0.45-0.65 0.38-0.45", SOFT, "free", "liv.5 bed.3 lib.4 nur.4 clo.3"
+        "ottoman",
+        seat.ottoman,
+        "0.45-0.8 0.45-0.65 0.38-0.45",
+        SOFT,
+        "free",
+        "liv.42 bed.25 lib.34 nur.34 clo.25",
     ),
     kind(
         "bean bag chair",
@@ -77,7 +82,7 @@ SEATING: tuple[Kind, ...] = (
         "0.7-0.95 0.7-0.9 0.6-0.75",
         "fabric:blue/green/orange/red/purple/grey/pink leather:black/brown",
         "edge",
-        "chd.5 pla.7:1-2 gam.6:1-2 liv.1",
+        "chd.42 pla.59:1-2 gam.5:1-2 liv.1",
     ),
     kind(
         "rocking chair",
@@ -85,7 +90,7 @@ SEATING: tuple[Kind, ...] = (
         "0.58-0.68 0.8-0.95 1.0-1.12",
         TIMBER,
         "wall",
-        "nur.7 liv.12 sun.4 lib.25",
+        "nur.59 liv.12 sun.34 lib.21",
         frame="wood",
     ),
     kind(
@@ -102,7 +107,7 @@ SEATING: tuple[Kind, ...] = (
         "0.42-0.5 0.44-0.52 0.8-0.95",
         TIMBER + " plastic:white/red/yellow/teal/black",
         "wall",
-        "bed.25 gst.4 hal.2 lau.1 mus.5:1-2 stu.5 sun.3 gar.15",
+        "bed.21 gst.34 hal.17 lau.1 mus.42:1-2 stu.42 sun.25 gar.15",
     ),
     kind(
         "captain's chair",
@@ -110,7 +115,7 @@ SEATING: tuple[Kind, ...] = (
         "0.55-0.6 0.5-0.56 0.85-0.98",
         TIMBER + " leather:brown/black",
         "wall",
-        "off.3 lib.4 ent.2",
+        "off.25 lib.34 ent.17",
         arms=True,
     ),
     kind(
@@ -119,7 +124,7 @@ SEATING: tuple[Kind, ...] = (
         "0.42-0.46 0.42-0.48 0.78-0.85",
         "metal:black/grey/white wood:pine/oak",
         "edge",
-        "gar.4:1-2 sto.4:1-2 mus.3:1-2 wor.3",
+        "gar.48:1-2 sto.48:1-2 mus.36:1-2 wor.36 din.06 bed.04 hal.02",
         frame="metal",
     ),
     kind(
@@ -136,7 +141,7 @@ SEATING: tuple[Kind, ...] = (
         "0.32-0.4 0.32-0.4 0.44-0.5",
         TIMBER + " leather:black/brown plastic:white/red",
         "edge",
-        "kit.25 bat.2 wor.6 mus.3 stu.5 clo.3 lau.15",
+        "kit.21 bat.17 wor.5 mus.25 stu.42 clo.25 lau.15",
     ),
     kind(
         "bar stool",
@@ -151,7 +156,7 @@ SEATING: tuple[Kind, ...] = (
         "0.9-1.4 0.34-0.42 0.44-0.48",
         TIMBER + " leather:brown/black fabric:grey/beige",
         "wall",
-        "ent.6 hal.35 gym.3 clo.3 sun.3",
+        "ent.5 hal.29 gym.25 clo.25 sun.25",
     ),
     kind("bed bench", seat.bench, "1.0-1.4 0.38-0.45 0.44-0.48", SOFT, "near"),
     kind(
@@ -160,10 +165,10 @@ SEATING: tuple[Kind, ...] = (
         "0.55-0.65 0.9-1.1 0.85-0.95",
         "fabric:blue/green/red/white/orange",
         "free",
-        "sun.7:1-2 gar.15",
+        "sun.84:1-2 gar.18",
         frame="wood",
     ),
-    kind("garden bench", seat.bench, "1.2-1.5 0.5-0.6 0.82-0.9", TIMBER, "wall", "sun.5 gar.1", back=True),
+    kind("garden bench", seat.bench, "1.2-1.5 0.5-0.6 0.82-0.9", TIMBER, "wall", "sun.76 gar.18", back=True),
 )
 
 TABLES: tuple[Kind, ...] = (
@@ -173,9 +178,9 @@ TABLES: tuple[Kind, ...] = (
         "1.4-2.0 0.85-1.0 0.74-0.77",
         WOOD + " paintedwood:white marble:white/grey",
         "centre",
-        "din:1 liv.25",
+        "din:1 liv.21",
         near=(
-            "dining_chair/around/1/4-6 fruit_bowl/on/0.6 vase/on/0.5 plate/on/0.6/2-4 "
+            "dining_chair/around/1/4-6 fruit_bowl/on/0.6 vase/on/0.5 plate/on/0.5/1-2 "
             "candle_holder/on/0.3/1-2"
         ),
     ),
@@ -185,7 +190,7 @@ TABLES: tuple[Kind, ...] = (
         "0.9-1.2 0.9-1.2 0.74-0.77",
         WOOD + " paintedwood:white glass:light_blue marble:white",
         "centre",
-        "gam.3 sun.5 lib.25 stu.2",
+        "gam.25 sun.42 lib.21 stu.17",
         near="dining_chair/around/0.9/2-4 vase/on/0.4",
         style="round",
     ),
@@ -195,7 +200,7 @@ TABLES: tuple[Kind, ...] = (
         "0.9-1.3 0.7-0.85 0.74-0.77",
         WOOD + " paintedwood:white/mint",
         "centre",
-        "kit.3",
+        "kit.25",
         near="dining_chair/around/1/2-4 fruit_bowl/on/0.5 mug/on/0.5/1-2",
     ),
     kind(
@@ -212,7 +217,7 @@ TABLES: tuple[Kind, ...] = (
         "0.4-0.55 0.4-0.5 0.5-0.62",
         WOOD + " metal:black/gold paintedwood:white",
         "wall",
-        "liv.2 sun.4 lib.4 hal.15",
+        "liv.17 sun.34 lib.34 hal.15",
         near="table_lamp/on/0.6 book/on/0.4 mug/on/0.3",
     ),
     kind(
@@ -221,8 +226,8 @@ TABLES: tuple[Kind, ...] = (
         "0.9-1.3 0.3-0.38 0.76-0.85",
         WOOD + " metal:black/gold",
         "wall",
-        "ent.6 hal.6 liv.25 din.2",
-        near="vase/on/0.6 table_lamp/on/0.6 mirror/above/0.6 photo_frame/on/0.5/1-2",
+        "ent.5 hal.5 liv.21 din.17",
+        near="vase/on/0.6 table_lamp/on/0.6 mirror/above/0.6 photo_frame/on/0.4",
     ),
     kind(
         "desk",
@@ -230,7 +235,7 @@ TABLES: tuple[Kind, ...] = (
         "1.1-1.6 0.6-0.75 0.73-0.76",
         TIMBER,
         "wall",
-        "off:1 chd.7 gst.3 bed.15 stu.5 mus.2",
+        "off:1 chd.59 gst.25 bed.15 stu.42 mus.17",
         near=(
             "office_chair/front/0.95 laptop/on/0.5 computer_monitor/on/0.6/1-2 desk_lamp/on/0.7 "
             "book/on/0.6/1-2 keyboard/on/0.4 pencil_holder/on/0.5"
@@ -242,7 +247,7 @@ TABLES: tuple[Kind, ...] = (
         "1.1-1.5 0.6-0.7 0.72-0.74",
         "plastic:white/grey wood:pine",
         "wall",
-        "gar.25 sto.2 stu.4 wor.2",
+        "gar.21 sto.17 stu.34 wor.17",
         frame="metal",
         style="bars",
     ),
@@ -252,7 +257,7 @@ TABLES: tuple[Kind, ...] = (
         "0.7-0.9 0.5-0.6 0.48-0.54",
         "paintedwood:white/yellow/mint/pink/light_blue wood:birch/pine",
         "free",
-        "pla.8 chd.25 nur.2",
+        "pla.67 chd.21 nur.17",
         near="kids_chair/around/1/2-4 toy_blocks/on/0.4",
     ),
     kind(
@@ -269,7 +274,7 @@ TABLES: tuple[Kind, ...] = (
         "1.0-1.3 0.65-0.75 0.85-0.95",
         WOOD + " paintedwood:white",
         "wall",
-        "stu.8 off.1",
+        "stu.8 off.1 bed.02 wor.15",
         style="trestle",
         near="stool/front/0.8 desk_lamp/on/0.6 book/on/0.5",
     ),
@@ -279,7 +284,7 @@ TABLES: tuple[Kind, ...] = (
         "0.9-1.2 0.42-0.5 0.74-0.78",
         "paintedwood:white/cream/pink/mint wood:*",
         "wall",
-        "bed.35 clo.4",
+        "bed.29 clo.34",
         near="ottoman/front/0.8 mirror/above/0.9 perfume_bottle/on/0.7/1-3 jewelry_box/on/0.5",
     ),
 )

@@ -17,7 +17,7 @@ SMALL: tuple[Kind, ...] = (
         "0.18-0.26 0.14-0.19 0.03-0.12",
         PAPER,
         "top:desk/coffee_table/nightstand/low_bookcase",
-        "lib.5 liv.3",
+        "lib.42 liv.25",
     ),
     kind(
         "magazine",
@@ -25,7 +25,7 @@ SMALL: tuple[Kind, ...] = (
         "0.24-0.28 0.2-0.22 0.012-0.03",
         PAPER,
         "top:coffee_table/side_table/ottoman",
-        "liv.4 bat.1",
+        "liv.34 bat.1",
     ),
     kind(
         "mug",
@@ -33,7 +33,7 @@ SMALL: tuple[Kind, ...] = (
         "0.11-0.13 0.09-0.1 0.09-0.11",
         CHINA,
         "top:kitchen_counter/desk/kitchen_island",
-        "kit.6:1-3 off.5",
+        "kit.5:1-2 off.5",
     ),
     kind(
         "bowl",
@@ -41,7 +41,7 @@ SMALL: tuple[Kind, ...] = (
         "0.2-0.28 0.2-0.28 0.08-0.1",
         CHINA + " wood:oak/walnut",
         "top:kitchen_counter/sideboard",
-        "kit.5:1-2",
+        "kit.42:1-2",
     ),
     kind(
         "fruit bowl",
@@ -49,10 +49,10 @@ SMALL: tuple[Kind, ...] = (
         "0.28-0.34 0.28-0.34 0.16-0.19",
         CHINA + " wood:oak/walnut wicker:tan",
         "top:kitchen counter",
-        "kit.3",
+        "kit.25",
         content="fruit",
     ),
-    kind("plate", small.plate, "0.24-0.28 0.24-0.28 0.025", CHINA, "top:kitchen counter", "kit.3"),
+    kind("plate", small.plate, "0.24-0.28 0.24-0.28 0.025", CHINA, "top:kitchen counter", "kit.25"),
     kind(
         "tray",
         small.plate,
@@ -75,7 +75,7 @@ SMALL: tuple[Kind, ...] = (
         "0.36-0.42 0.24-0.28 0.025",
         "wood:oak/walnut/birch",
         "top:kitchen_counter/kitchen_island",
-        "kit.5",
+        "kit.42",
     ),
     kind(
         "knife block",
@@ -83,7 +83,7 @@ SMALL: tuple[Kind, ...] = (
         "0.13-0.15 0.2-0.24 0.28-0.32",
         "wood:oak/walnut/ebony",
         "top:kitchen_counter/kitchen_island",
-        "kit.5",
+        "kit.42",
     ),
     kind(
         "paper towel",
@@ -91,7 +91,7 @@ SMALL: tuple[Kind, ...] = (
         "0.15-0.17 0.15-0.17 0.3-0.34",
         "paper:white",
         "top:kitchen_counter/kitchen_island/workbench",
-        "kit.5 wor.2",
+        "kit.42 wor.17",
         frame="metal",
     ),
     kind(
@@ -100,7 +100,7 @@ SMALL: tuple[Kind, ...] = (
         "0.13-0.16 0.13-0.16 0.2-0.26",
         CHINA + " metal:red/mint/silver",
         "top:kitchen_counter",
-        "kit.5:1-3",
+        "kit.42:1-3",
         second="wood:oak metal:silver",
     ),
     kind(
@@ -109,7 +109,7 @@ SMALL: tuple[Kind, ...] = (
         "0.07-0.08 0.07-0.08 0.17-0.2",
         "plastic:white/pink/mint/black glass:light_blue",
         "top:kitchen_counter",
-        "kit.4",
+        "kit.34",
         second="metal:silver",
     ),
     kind(
@@ -134,7 +134,7 @@ SMALL: tuple[Kind, ...] = (
         "0.08 0.08 0.3-0.32",
         "glass:dark_green/dark_red/black",
         "top:kitchen_counter/kitchen_island",
-        "kit.3",
+        "kit.25",
         second="metal:gold/red",
     ),
     kind(
@@ -159,7 +159,7 @@ SMALL: tuple[Kind, ...] = (
         "0.23-0.26 0.12-0.14 0.12-0.14",
         "cardboard:white/light_blue/pink wicker:tan",
         "top:nightstand/desk/coffee_table/side_table/dresser",
-        "bed.4 off.25 liv.3 gst.3",
+        "bed.34 off.21 liv.25 gst.25",
     ),
     kind(
         "alarm clock",
@@ -175,7 +175,7 @@ SMALL: tuple[Kind, ...] = (
         "0.18-0.26 0.12-0.14 0.22-0.3",
         "wood:* metal:silver/gold/black",
         "top:desk/dresser/low_bookcase",
-        "off.3 lib.3",
+        "off.25 lib.25",
     ),
     kind(
         "candle",
@@ -183,7 +183,7 @@ SMALL: tuple[Kind, ...] = (
         "0.08-0.1 0.08-0.1 0.1-0.16",
         "paper:white/cream/red/purple",
         "top:coffee_table/bathroom_vanity/sideboard",
-        "liv.3 bat.2",
+        "liv.25 bat.17",
         second="paper:cream",
     ),
     kind(
@@ -209,7 +209,7 @@ SMALL: tuple[Kind, ...] = (
         "0.33-0.38 0.24-0.26 0.22-0.25",
         "metal:silver/dark_grey plastic:black/white",
         "top:desk/kitchen_table/dining_table/kitchen_island",
-        "off.4 stu.4",
+        "off.34 stu.34",
     ),
     kind("keyboard", small.desk_set, "0.42-0.46 0.14-0.16 0.025-0.03", "plastic:black/white/grey", "near"),
     kind(
@@ -218,7 +218,7 @@ SMALL: tuple[Kind, ...] = (
         "0.2-0.23 0.2-0.23 0.1-0.12",
         "plastic:black/white/red",
         "top:desk/console_table/side_table",
-        "off.4 hal.25 ent.25",
+        "off.34 hal.21 ent.21",
     ),
     kind(
         "tablet",
@@ -226,7 +226,7 @@ SMALL: tuple[Kind, ...] = (
         "0.25-0.27 0.18-0.2 0.01",
         "metal:black/silver",
         "top:desk/coffee_table/bed",
-        "chd.2 liv.2",
+        "chd.22 liv.22 bed.15 off.15",
         second="glass:dark_grey",
     ),
     kind(
@@ -235,7 +235,7 @@ SMALL: tuple[Kind, ...] = (
         "0.18-0.2 0.12-0.14 0.24-0.28",
         "plastic:black/white/red",
         "top:desk/cube_shelf",
-        "off.3 gam.3 mus.3 chd.2",
+        "off.39 gam.39 mus.39 chd.26 bed.06 liv.06",
     ),
     kind(
         "pencil holder",
@@ -251,7 +251,7 @@ SMALL: tuple[Kind, ...] = (
         "0.36-0.42 0.26-0.3 0.16-0.24",
         "fabric:white/grey/light_blue/teal/pink",
         "top:washing_machine/bathroom_cabinet/clothes_dryer",
-        "lau.3",
+        "lau.25",
         second="fabric:white/cream",
     ),
     kind(
@@ -260,7 +260,7 @@ SMALL: tuple[Kind, ...] = (
         "0.26-0.3 0.26-0.3 0.16-0.2",
         "foam:pink/cream/brown/white",
         "top:kitchen_island/dining_table/kitchen_table",
-        "kit.15 din.15",
+        "kit.22 din.22",
     ),
     kind(
         "pumpkin",
@@ -268,6 +268,6 @@ SMALL: tuple[Kind, ...] = (
         "0.28-0.34 0.28-0.34 0.24-0.28",
         "leaf:orange",
         "top:kitchen_counter/kitchen_island/dining_table/console_table",
-        "kit.12 din.1 ent.1",
+        "kit.18 din.15 ent.15",
     ),
 )

@@ -30,7 +30,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.6-0.64 0.6-0.66 0.85-0.9",
         "plastic:white metal:dark_grey/silver",
         "wall",
-        "lau.85",
+        "lau gar.1",
         near="folded_towels/on/0.6",
     ),
     kind(
@@ -39,7 +39,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.55-0.65 0.5-0.56 0.85-0.9",
         "plastic:white brushed:silver",
         "wall",
-        "lau.6 gar.2 wor.25",
+        "lau.5 gar.17 wor.21",
         style="utility",
     ),
     kind(
@@ -48,7 +48,7 @@ UTILITY: tuple[Kind, ...] = (
         "1.2-1.35 0.36-0.4 0.82-0.9",
         "fabric:light_grey/blue/green/red plaid:blue",
         "wall",
-        "lau.7 gst.12 clo.15",
+        "lau.77 gst.16 clo.2",
         second=BRIGHT,
     ),
     kind(
@@ -57,7 +57,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.9-1.1 0.5-0.6 0.95-1.1",
         CLOTH,
         "edge",
-        "lau.5 bat.1 sun.15",
+        "lau.42 bat.1 sun.15",
         frame="metal",
         style="drying",
     ),
@@ -67,7 +67,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.5-0.6 0.36-0.42 0.26-0.32",
         "plastic:white/blue/pink/grey wicker:tan",
         "edge",
-        "lau.6 bed.15",
+        "lau.5 bed.15",
         content="fabric:light blue",
     ),
     kind(
@@ -76,7 +76,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.28-0.34 0.34-0.42 1.05-1.15",
         BRIGHT,
         "edge",
-        "sto.6 clo.35 lau.4 hal.12 gar.2",
+        "sto.5 clo.29 lau.34 hal.12 gar.17",
     ),
     kind(
         "broom",
@@ -84,7 +84,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.3-0.36 0.24-0.3 1.25-1.4",
         BRIGHT,
         "edge",
-        "lau.4 sto.5 gar.5 pan.35 kit.2",
+        "lau.34 sto.42 gar.42 pan.29 kit.17",
         second="plastic:yellow/green/black",
         style="broom",
     ),
@@ -94,7 +94,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.28-0.32 0.28-0.32 1.25-1.35",
         "fabric:white/light_blue",
         "edge",
-        "lau.4 sto.35 pan.15",
+        "lau.48 sto.42 pan.18 kit.08 bat.06",
         style="mop",
     ),
     kind(
@@ -103,7 +103,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.28-0.34 0.28-0.34 0.28-0.32",
         BRIGHT + " metal:silver",
         "edge",
-        "lau.5 gar.6:1-2 sto.4 wor.3",
+        "lau.42 gar.5:1-2 sto.34 wor.25",
     ),
     kind(
         "water heater",
@@ -111,7 +111,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.46-0.56 0.46-0.56 1.3-1.6",
         "plastic:white metal:grey",
         "corner",
-        "lau.4 gar.5 sto.2",
+        "lau.52 gar.65 sto.26 pan.12 bat.04",
         style="boiler",
     ),
     kind(
@@ -120,7 +120,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.8-1.2 0.1-0.13 0.55-0.65",
         "metal:white/cream/black",
         "wall",
-        "liv.3 bed.4 gst.4 off.3 bat.3 hal.3 din.3 chd.3 mus.2 lib.2",
+        "liv.25 bed.34 gst.34 off.25 bat.25 hal.25 din.25 chd.25 mus.17 lib.17",
         style="radiator",
     ),
     kind(
@@ -129,7 +129,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.3-0.5 0.18-0.22 0.45-0.6",
         "plastic:white/black metal:grey",
         "edge",
-        "off.2 wor.3 gst.15 bed.1",
+        "off.17 wor.25 gst.15 bed.1",
     ),
     kind(
         "fan",
@@ -137,7 +137,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.4-0.46 0.36-0.42 1.1-1.3",
         "plastic:white/black/blue",
         "edge",
-        "bed.2 gym.6 off.2 liv.12 chd.15",
+        "bed.17 gym.5 off.17 liv.12 chd.15",
         second="metal:silver/black",
         frame="metal",
         style="fan",
@@ -148,7 +148,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.3-0.36 0.22-0.28 0.55-0.7",
         "plastic:white/black",
         "edge",
-        "bed.2 liv.15 nur.4 off.15",
+        "bed.17 liv.15 nur.34 off.15",
     ),
     kind(
         "water cooler",
@@ -156,7 +156,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.3-0.34 0.3-0.34 1.0-1.15",
         "plastic:white/light_grey/black",
         "wall",
-        "gym.6 off.15 gar.15 kit.1",
+        "gym.5 off.15 gar.15 kit.1",
         style="cooler",
     ),
     kind(
@@ -165,7 +165,7 @@ UTILITY: tuple[Kind, ...] = (
         "1.4-1.8 0.6-0.7 0.86-0.92",
         "wood:pine/oak",
         "wall",
-        "wor:1 gar.5",
+        "wor:1 gar.42",
         near="stool/front/0.5 toolbox/on/0.8 desk_lamp/on/0.4 paint_can/on/0.5/1-3",
     ),
     kind(
@@ -174,7 +174,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.7-0.9 0.45-0.5 0.9-1.05",
         "metal:red/blue/black/dark_grey",
         "wall",
-        "wor.8 gar.4",
+        "wor.67 gar.34",
         drawers=6,
         feet=0.1,
         near="toolbox/on/0.5",
@@ -185,7 +185,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.4-0.5 0.22-0.26 0.26-0.32",
         "metal:red/blue/grey plastic:black/yellow",
         "edge",
-        "wor.6 gar.6 sto.3",
+        "wor.5 gar.5 sto.25",
         style="toolbox",
     ),
     kind(
@@ -194,7 +194,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.45-0.55 0.4-0.6 1.2-1.7",
         "metal:silver wood:pine metal:yellow/red",
         "edge",
-        "gar.7 wor.5 sto.35",
+        "gar.59 wor.42 sto.29",
         second="metal:grey/black",
     ),
     kind(
@@ -203,7 +203,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.4-0.45 0.36-0.42 0.42-0.5",
         "wood:pine/oak plastic:white/red metal:black",
         "edge",
-        "kit.2 lib.4 pan.4 clo.3 bat.15",
+        "kit.17 lib.34 pan.34 clo.25 bat.15",
     ),
     kind(
         "lawn mower",
@@ -211,12 +211,18 @@ UTILITY: tuple[Kind, ...] = (
         "0.55-0.65 1.1-1.3 0.95-1.05",
         "metal:red/green/orange",
         "edge",
-        "gar.55",
+        "gar.46",
         second="plastic:black/grey",
         style="mower",
     ),
     kind(
-        "car tire", tools.tool, "0.6-0.66 0.6-0.66 0.4-0.8", "rubber:black", "corner", "gar.6", style="tyres"
+        "car tire",
+        tools.tool,
+        "0.6-0.66 0.6-0.66 0.4-0.8",
+        "rubber:black",
+        "corner",
+        "gar.78 sto.2",
+        style="tyres",
     ),
     kind(
         "fire extinguisher",
@@ -224,7 +230,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.16-0.2 0.2-0.24 0.5-0.6",
         "metal:red",
         "edge",
-        "gar.6 wor.5 kit.12 hal.15",
+        "gar.5 wor.42 kit.12 hal.15",
         style="extinguisher",
     ),
     kind(
@@ -233,7 +239,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.36-0.44 0.2-0.24 0.3-0.36",
         "plastic:green/red/yellow metal:silver",
         "edge",
-        "sun.7 gar.4 lau.2",
+        "sun.59 gar.34 lau.17",
         style="watering can",
     ),
     kind(
@@ -242,7 +248,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.26-0.32 0.26-0.32 0.75-0.85",
         "ceramic:white/navy metal:black/copper wicker:tan",
         "edge",
-        "ent.5 hal.2",
+        "ent.42 hal.17",
         second="fabric:black/green/yellow",
         style="umbrellas",
     ),
@@ -252,7 +258,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.5-0.6 0.5-0.6 0.75-0.9",
         "wood:walnut/oak plastic:blue",
         "corner",
-        "gar.25 pan.2 wor.25 gam.2",
+        "gar.21 pan.17 wor.21 gam.17",
         second="metal:dark_grey/black",
         lid=True,
     ),
@@ -262,7 +268,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.4-0.46 0.18-0.22 0.3-0.34",
         "plastic:white/cream/pink/black",
         "top:desk/folding_table/drafting_table/workbench",
-        "stu.7 lau.2 gst.15",
+        "stu.7 lau.2 gst.15 bed.05 chd.06",
     ),
     kind(
         "mannequin",
@@ -270,7 +276,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.34-0.4 0.24-0.28 1.4-1.6",
         "fabric:cream/black/beige",
         "corner",
-        "stu.5 clo.3",
+        "stu.6 clo.36 bed.08 gst.1 hal.02",
     ),
     kind(
         "paint can",
@@ -286,7 +292,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.26-0.32 0.26-0.32 0.3-0.38",
         "wicker:tan/brown metal:black/silver plastic:white/pink/blue",
         "edge",
-        "off.8 chd.4 bed.3 bat.5 stu.5 gst.25 lib.2",
+        "off.67 chd.34 bed.25 bat.42 stu.42 gst.21 lib.17",
     ),
     kind(
         "basket",
@@ -294,7 +300,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.32-0.45 0.32-0.45 0.26-0.36",
         "wicker:tan/brown/white knit:grey/cream",
         "edge",
-        "liv.4 bed.25 nur.5 bat.25 pla.4 clo.3 lib.15",
+        "liv.34 bed.21 nur.42 bat.21 pla.34 clo.25 lib.15",
         content="knit:cream",
     ),
     kind(
@@ -303,7 +309,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.42-0.5 0.24-0.28 0.85-1.0",
         "plastic:red/blue/black/silver/green/pink fabric:black/navy",
         "edge",
-        "clo.6:1-2 sto.6:1-2 gst.5 bed.12 ent.1",
+        "clo.5:1-2 sto.5:1-2 gst.42 bed.12 ent.1",
     ),
     kind(
         "backpack",
@@ -311,7 +317,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.32-0.38 0.24-0.28 0.45-0.52",
         "fabric:red/blue/green/black/grey/orange/purple",
         "edge",
-        "chd.6 ent.4 off.25 clo.25 hal.12 gam.2",
+        "chd.5 ent.34 off.21 clo.21 hal.12 gam.17",
         style="backpack",
     ),
     kind(
@@ -320,7 +326,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.55-0.7 0.3-0.34 0.34-0.4",
         "fabric:black/navy/red/olive/grey leather:brown",
         "edge",
-        "gym.7 clo.4 sto.35 bed.1",
+        "gym.77 clo.44 sto.38 bed.13",
         style="duffel",
     ),
     kind(
@@ -329,7 +335,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.32-0.4 0.15-0.18 0.34-0.42",
         "leather:brown/black/red/tan/pink fabric:navy",
         "edge",
-        "ent.4 bed.2 clo.5",
+        "ent.34 bed.17 clo.42",
     ),
     kind(
         "shopping bag",
@@ -337,7 +343,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.36-0.42 0.2-0.24 0.42-0.5",
         "paper:tan/white/red/teal",
         "edge",
-        "kit.25 ent.2 pan.5 clo.2",
+        "kit.21 ent.17 pan.42 clo.17",
     ),
     kind(
         "garbage bag",
@@ -345,7 +351,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.42-0.5 0.42-0.5 0.55-0.7",
         "plastic:black/white/blue",
         "edge",
-        "gar.5:1-2 sto.15",
+        "gar.9:1-2 sto.29 kit.13 wor.24",
         style="garbage",
     ),
     kind(
@@ -354,7 +360,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.42-0.48 0.14-0.17 0.38-0.44",
         "leather:brown/black/tan metal:silver",
         "edge",
-        "off.4 ent.2 lib.1",
+        "off.34 ent.17 lib.1",
     ),
     kind(
         "boots",
@@ -362,7 +368,7 @@ UTILITY: tuple[Kind, ...] = (
         "0.28-0.32 0.28-0.3 0.3-0.38",
         "leather:brown/black/tan rubber:green/yellow",
         "edge",
-        "ent.5 gar.3 clo.3 lau.15",
+        "ent.42 gar.25 clo.25 lau.15",
     ),
     kind(
         "shoes",
@@ -370,6 +376,6 @@ UTILITY: tuple[Kind, ...] = (
         "0.24-0.28 0.27-0.3 0.12-0.14",
         "leather:brown/black fabric:red/white/blue/grey",
         "edge",
-        "ent.5:1-2 clo.6:1-3 bed.2 gym.3",
+        "ent.42:1-2 clo.5:1-3 bed.17 gym.25",
     ),
 )

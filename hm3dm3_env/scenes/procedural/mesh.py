@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -49,6 +50,24 @@ def _ring_faces(rings: int, n: int, tip: bool = False, top: bool = False) -> np.
     keep[0, :, 0] &= not tip  # its edge along the first ring has no length
     keep[-1, :, 1] &= not top
     return faces[keep]
+
+
+@lru_cache(maxsize=64)
+def _fan(n: int) -> np.ndarray:
+    """Triangles of a convex polygon of `n` corners."""
+    return np.column_stack([np.zeros(n - 2, int), np.arange(1, n - 1), np.arange(2, n)])
+
+
+@lru_cache(maxsize=64)
+def _bar_faces(n: int) -> np.ndarray:
+    """Two rings of `n` points with the space between them and both ends closed."""
+    return np.concatenate([_ring_faces(2, n), _fan(n)[:, ::-1], _fan(n) + n])
+
+
+@lru_cache(maxsize=64)
+def _band_faces(n: int) -> np.ndarray:
+    """`n` separate quads as triangles."""
+    return (np.array([[0, 1, 2], [0, 2, 3]]) + 4 * np.arange(n)[:, None, None]).reshape(-1, 3)
 
 
 @dataclass
@@ -151,21 +170,21 @@ class Shape:
         """A horizontal disc that faces up."""
         ring = _circle(n) * r
         vertices = np.column_stack([ring[:, 0] + cx, ring[:, 1] + cy, np.full(n, z)])
-        faces = np.column_stack([np.zeros(n - 2, int), np.arange(1, n - 1), np.arange(2, n)])
-        self.add(key, vertices, faces, vertices[:, :2] / tile_size(key) if tile_size(key) > 0 else None)
+        self.add(key, vertices, _fan(n), vertices[:, :2] / tile_size(key) if tile_size(key) > 0 else None)
 
     def tube(self, key: str, p: Point, q: Point, r: float, n: int = 6, r1: float | None = None) -> None:
         """A round bar from `p` to `q` with closed ends."""
         a, b = np.asarray(p, float), np.asarray(q, float)
-        axis = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-        side = np.cross(axis, [0, 0, 1.0] if abs(axis[2]) < 0.9 else [1.0, 0, 0])
-        side /= np.linalg.norm(side)
-        ring = _circle(n)
-        offset = ring[:, :1] * side + ring[:, 1:] * np.cross(axis, side)
+        x, y, z = (b - a).tolist()
+        long = max(math.sqrt(x * x + y * y + z * z), 1e-9)
+        x, y, z = x / long, y / long, z / long
+        u, v, w = (y, -x, 0.0) if abs(z) < 0.9 else (0.0, z, -y)  # across the axis
+        wide = max(math.sqrt(u * u + v * v + w * w), 1e-9)
+        u, v, w = u / wide, v / wide, w / wide
+        frame = np.array([[u, v, w], [y * w - z * v, z * u - x * w, x * v - y * u]])
+        offset = _circle(n) @ frame
         end = r if r1 is None else r1
-        vertices = np.concatenate([a + offset * r, b + offset * end])
-        fan = np.column_stack([np.zeros(n - 2, int), np.arange(1, n - 1), np.arange(2, n)])
-        self.add(key, vertices, np.concatenate([_ring_faces(2, n), fan[:, ::-1], fan + n]))
+        self.add(key, np.concatenate([a + offset * r, b + offset * end]), _bar_faces(n))
 
     def path(self, key: str, points: Sequence[Point], r: float, n: int = 6) -> None:
         """Round bars through `points`."""
@@ -237,13 +256,16 @@ class Shape:
         def at(level: float) -> np.ndarray:
             return np.column_stack([flat, np.full(n, level)])[:, order]
 
-        fan = np.column_stack([np.zeros(n - 2, int), np.arange(1, n - 1), np.arange(2, n)])
-        self.add(key, at(low), fan[:, ::-1])
-        self.add(key, at(high), fan)
-        for i in range(n):
-            j = (i + 1) % n
-            quad = np.concatenate([at(low)[[i, j]], at(high)[[j, i]]])
-            self.add(key, quad, np.array([[0, 1, 2], [0, 2, 3]]))
+        first, last = at(low), at(high)
+        self.add(key, first, _fan(n)[:, ::-1])
+        self.add(key, last, _fan(n))
+        turned = np.roll(np.arange(n), -1)
+        quads = np.stack([first, first[turned], last[turned], last], 1)
+        if tile_size(key) > 0:  # each side has its own plane of texture
+            for quad in quads:
+                self.add(key, quad, _band_faces(1))
+        else:
+            self.add(key, quads.reshape(-1, 3), _band_faces(n))
 
     def quad(self, key: str, a: Point, b: Point, c: Point, d: Point) -> None:
         """A flat picture: `a` bottom left, `b` bottom right, `c` top right, `d` top left."""
