@@ -69,7 +69,8 @@ def solve(starts: Sequence[Any], goals: int, reach: Reach, exact_limit: int = EX
     agents = len(starts)
     if agents == 0:
         raise ValueError("an assignment needs at least one agent")
-    reach, tour = _cached(reach), _tours(starts, _cached(reach))
+    reach = remembered(reach)
+    tour = _tours(starts, reach)
     if agents**goals <= exact_limit:
         owner = _enumerate(agents, goals, tour)
     else:
@@ -79,7 +80,8 @@ def solve(starts: Sequence[Any], goals: int, reach: Reach, exact_limit: int = EX
     return Oracle(max(lengths), owner, tuple(order for _, order in parts), lengths)
 
 
-def _cached(reach: Reach) -> Reach:
+def remembered(reach: Reach) -> Reach:
+    """The same, asked only once for every place and goal."""
     memory: dict[Any, tuple[float, Any]] = {}
 
     def known(place: Any, goal: int) -> tuple[float, Any]:
@@ -119,7 +121,7 @@ def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.nd
     agents = len(starts)
     if agents**goals > EXACT_LIMIT:
         raise ValueError(f"{agents} agents and {goals} goals have more than {EXACT_LIMIT} assignments")
-    reach = _cached(reach)
+    reach = remembered(reach)
     owners, parts, lengths = _assignments(agents, goals, _tours(starts, reach))
     costs, idle = np.full((agents, goals), inf), np.full(agents, inf)
     for k in range(agents):

@@ -12,7 +12,7 @@ import numpy as np
 from higa.assign import DECODERS, rule_scores
 from higa.features import Decision, decision, fine_map, window_center
 from higa.policy import HigaBase, HigaConfig
-from hm3dm3_env.oracle import choice_costs, reach_on, solve
+from hm3dm3_env.oracle import choice_costs, reach_on, remembered, solve
 from hm3dm3_env.shared import Privileged, SharedState
 from policies.base import TeamTask
 
@@ -89,7 +89,7 @@ def oracle_label(truth: Privileged, shared: SharedState) -> Label:
     costs, idle = np.full((shared.agents, len(shared.unresolved)), np.nan), np.full(shared.agents, np.nan)
     if not robots or not goals:
         return Label(first, costs, idle, 0.0)
-    reach = reach_on(truth.navigator, [truth.episode.viewpoints[j] for j in goals])
+    reach = remembered(reach_on(truth.navigator, [truth.episode.viewpoints[j] for j in goals]))
     starts = [tuple(shared.poses[k].position) for k in robots]
     best = solve(starts, len(goals), reach)
     for k, tour in zip(robots, best.tours):

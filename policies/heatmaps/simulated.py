@@ -15,6 +15,7 @@ import numpy as np
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.text_similarity import TextSimilarity
+from policies.visible import pixel_counts
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,7 @@ class SimulatedEncoder:
         """(M, strips): the best match, and the mean over what is in view, by area."""
         semantic = self._labels(frame)
         assert semantic is not None, "the simulated encoder needs an environment with semantic=True"
-        labels, size = np.where(frame.depth > 0, semantic, 0), self.table.shape[1]
-        owner = np.arange(labels.shape[1]) * strips // labels.shape[1]
-        counts = np.bincount((labels + owner * size).ravel(), minlength=strips * size).reshape(strips, size)
+        counts = pixel_counts(frame.depth, semantic, strips, self.table.shape[1])
         seen = np.flatnonzero(counts.any(0) & self._matters)
         share = counts[:, seen] / counts.sum(1)[:, None]
         weight = np.minimum(share / self.config.full_share, 1.0)

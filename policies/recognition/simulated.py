@@ -24,6 +24,7 @@ from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.recognition.base import Candidate
 from policies.text_similarity import TextSimilarity
+from policies.visible import pixel_counts
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class SimulatedRecognizer:
                 if mean > 0:
                     self.match[j, item.id] = mean
         self.match[self.match > 0] += rng.normal(0, self.config.habit, self.match.shape)[self.match > 0]
+        self._matches = (self.match > 0).any(0)
 
     def _mean(
         self, goal, item: Instance, predicates: Sequence[Predicate], floor: Sequence[Instance]
@@ -126,11 +128,10 @@ class SimulatedRecognizer:
         """Visible instances whose score reaches `emit`, at most one per goal and instance."""
         semantic = self._labels(frame)
         assert semantic is not None, "the simulated recogniser needs an environment with semantic=True"
-        config, labels = self.config, np.where(frame.depth > 0, semantic, 0)
-        counts = np.bincount(labels.ravel(), minlength=self.match.shape[1])
-        share = counts / labels.size
+        config = self.config
+        share = pixel_counts(frame.depth, semantic, 1, self.match.shape[1])[0] / semantic.size
         found = []
-        for identity in np.flatnonzero((share >= config.min_share) & (np.arange(len(share)) > 0)):
+        for identity in np.flatnonzero((share >= config.min_share) & self._matches):
             quality = min(1.0, share[identity] / config.full_share)
             flicker = self._flicker.normal(0, 1.0, len(unresolved)) * config.flicker
             place = None
@@ -141,7 +142,7 @@ class SimulatedRecognizer:
                 if score < config.emit:
                     continue
                 if place is None:
-                    place = self._place(frame, labels == identity)
+                    place = self._place(frame, (semantic == identity) & (frame.depth > 0))
                 found.append(Candidate(j, min(score, 1.0), *place))
         return found
 
