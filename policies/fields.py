@@ -53,7 +53,7 @@ def _push(heap_key, heap_cell, size, key, cell):
 @numba.njit(cache=True, nogil=True)
 def _pop(heap_key, heap_cell, size):
     """Remove the smallest of `size` entries; it is returned, and `size - 1` remain."""
-    key, cell = heap_key[0], heap_cell[0]
+    cell = heap_cell[0]
     last_key, last_cell = heap_key[size - 1], heap_cell[size - 1]
     i, n = 0, size - 1
     while True:
@@ -67,7 +67,7 @@ def _pop(heap_key, heap_cell, size):
         heap_key[i], heap_cell[i] = heap_key[child], heap_cell[child]
         i = child
     heap_key[i], heap_cell[i] = last_key, last_cell
-    return key, cell
+    return cell
 
 
 @numba.njit(cache=True, nogil=True)
@@ -79,8 +79,8 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
         sources: (S, 2) int64 rows and columns; sources on blocked cells are ignored.
         start: (S,) float64 distance already spent at each source, in cells.
         limit: cells farther than this stay at inf.
-        wanted: (W, 2) int64 cells; the search ends at the first of them that it reaches, and all that is
-            farther stays at inf. Without any, it goes everywhere.
+        wanted: (W, 2) int64 cells close together; the search heads for the first and ends at whichever it
+            reaches, and what it did not pass stays at inf. Without any, it goes everywhere.
 
     Returns:
         (H, W) float32 distances (inf: unreachable) and (H, W) int32 anchors (flat index of the cell from
@@ -93,6 +93,9 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
     goal = np.zeros((height, width), np.bool_)
     for w in range(wanted.shape[0]):
         goal[wanted[w, 0], wanted[w, 1]] = True
+    pull, to_r, to_c = 0.0, 0, 0  # A*: what is left in a straight line counts for the order of the search
+    if wanted.shape[0]:
+        pull, to_r, to_c = 1.0, wanted[0, 0], wanted[0, 1]
     capacity = 16 * 1024
     heap_key, heap_cell, size = np.empty(capacity), np.empty(capacity, np.int64), 0
     for s in range(sources.shape[0]):
@@ -109,13 +112,13 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
             _push(heap_key, heap_cell, size, start[s], r * width + c)
             size += 1
     while size > 0:
-        key, cell = _pop(heap_key, heap_cell, size)
+        cell = _pop(heap_key, heap_cell, size)
         size -= 1
         r, c = cell // width, cell % width
         if done[r, c]:
             continue
-        if key > limit:
-            break
+        if distance[r, c] > limit:
+            continue
         done[r, c] = True
         if goal[r, c]:
             break
@@ -140,7 +143,8 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
                         capacity *= 2
                         heap_key = np.append(heap_key, np.empty(size))
                         heap_cell = np.append(heap_cell, np.empty(size, np.int64))
-                    _push(heap_key, heap_cell, size, candidate, nr * width + nc)
+                    left = pull * np.sqrt((nr - to_r) ** 2 + (nc - to_c) ** 2)
+                    _push(heap_key, heap_cell, size, candidate + left, nr * width + nc)
                     size += 1
     out = np.full((height, width), np.inf, np.float32)
     for r in range(height):
