@@ -13,6 +13,7 @@ from hm3dm3_env.episodes.schema import Episode, Goal, load_split
 from hm3dm3_env.geometry import Pose, heading_to
 from hm3dm3_env.mapping import MapConfig, SharedMap
 from hm3dm3_env.scenes.hm3dsem import Instance
+from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
@@ -271,6 +272,7 @@ def test_similarity_table() -> None:
         names, values = [str(n) for n in table["names"]], table["similarity"]
     assert len(names) == len(set(names)) > 100 and values.shape == (len(names), len(names))
     np.testing.assert_array_equal(values, values.T)
+    assert set(CATALOGUE) <= set(names)  # else: python -m policies.make_text_similarity
     similarity = TextSimilarity()
     for a, b in zip(names[:40], names[7:47]):
         assert similarity(a, b) == similarity(b, a) and 0 <= similarity(a, b) <= 1
