@@ -46,6 +46,13 @@ class GenerateConfig:
     below it)."""
     data: str = "data"
     """Root of scenes/ and episodes/."""
+    assets: str | None = None
+    """Procedural houses: a .sh3f furniture library, a folder of them, or an unpacked one; part of the
+    furniture is its models."""
+    assets_share: float = 0.5
+    """That part, where the library has models of a category (ours)."""
+    assets_triangles: int = 10_000
+    """Library models with more triangles are not used (ours)."""
     houses: int | None = None
     """Number of scenes (default: by split; existing folders: all)."""
     episodes: int | None = None
@@ -114,10 +121,16 @@ def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
     base = data_root(config.data) / "scenes"
     if config.scenes == "procedural":
         from hm3dm3_env.scenes.procedural import build_split
+        from hm3dm3_env.scenes.procedural.assets import AssetsConfig
 
+        assets = None
+        if config.assets is not None:
+            assets = AssetsConfig(config.assets, config.assets_share, config.assets_triangles)
         return base / "procedural" / config.split, build_split(
-            base / "procedural", config.split, houses, config.workers
+            base / "procedural", config.split, houses, config.workers, assets=assets
         )
+    if config.assets is not None:
+        raise ValueError(f"assets={config.assets}: only for scenes=procedural, not scenes={config.scenes}")
     root = base / config.scenes
     if config.scenes == "hm3d":
         root = root / config.split

@@ -6,6 +6,9 @@ Arguments, as key=value:
     count    number of houses; those that are complete already are kept
     workers  processes (default 1)
     plans    true: also draw <out>/<split>/plans/<scene>.png (default false)
+    assets   a .sh3f furniture library, a folder of them, or an unpacked one: part of the pieces are models
+    assets_share      that part, where the library has models of a category (default 0.5)
+    assets_triangles  models with more triangles are not used (default 10000)
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from hm3dm3_env.scenes.procedural.assets import AssetsConfig
 from hm3dm3_env.scenes.procedural.build import FIRST_SEED, build_split
 
-_KEYS = ("out", "split", "count", "workers", "plans")
+_KEYS = ("out", "split", "count", "workers", "plans", "assets", "assets_share", "assets_triangles")
 
 
 def parse(arguments: list[str]) -> dict[str, str]:
@@ -42,7 +46,28 @@ def parse(arguments: list[str]) -> dict[str, str]:
             raise ValueError(f"{name}={values[name]}: must be a positive whole number")
     if values.get("plans", "false") not in ("true", "false"):
         raise ValueError(f"plans={values['plans']}: must be true or false")
+    if "assets" not in values and (left := {"assets_share", "assets_triangles"} & set(values)):
+        raise ValueError(f"{min(left)}= needs assets=<a .sh3f file or a folder>")
     return values
+
+
+def assets_config(values: dict[str, str]) -> AssetsConfig | None:
+    """The library settings among parsed arguments, None without assets=.
+
+    Raises:
+        ValueError: a bad number.
+    """
+    if "assets" not in values:
+        return None
+    numbers: dict[str, float] = {}
+    for name, kind in (("share", float), ("triangles", int)):
+        text = values.get(f"assets_{name}")
+        if text is not None:
+            try:
+                numbers[name] = kind(text)
+            except ValueError:
+                raise ValueError(f"assets_{name}={text}: must be a number") from None
+    return AssetsConfig(values["assets"], **numbers)  # type: ignore[arg-type]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,6 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
             int(values.get("workers", "1")),
             values.get("plans", "false") == "true",
             progress=True,
+            assets=assets_config(values),
         )
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

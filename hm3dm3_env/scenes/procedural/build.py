@@ -8,6 +8,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from hm3dm3_env.scenes.layout import write_dataset_config, write_scene
+from hm3dm3_env.scenes.procedural.assets import Assets, AssetsConfig, open_assets
 from hm3dm3_env.scenes.procedural.house import GENERATOR, build_house
 from hm3dm3_env.workers import worker_pool
 
@@ -34,25 +35,32 @@ def scene_id(split: str, index: int) -> str:
     return {"train": "p", "val": "pv", "mini": "pm"}[split] + f"{index:05d}"
 
 
-def finished(folder: Path, split: str, index: int) -> Path | None:
+def finished(folder: Path, split: str, index: int, assets: Assets | None = None) -> Path | None:
     """The complete folder of a house, if it exists. Folders appear only when complete (see `write_scene`).
 
-    Houses of another version of the generator stay where they are, for episodes that were made in them.
+    Houses of another version of the generator, or made with other libraries, stay where they are, for
+    episodes that were made in them.
     """
+    wanted = (GENERATOR, assets.record() if assets else None)
     for path in sorted(folder.glob(f"{scene_id(split, index)}-*")):
         about = path / f"{path.name.split('-')[-1]}.attributes.json"
-        if about.is_file() and json.loads(about.read_bytes())["source"].get("generator") == GENERATOR:
-            return path
+        if about.is_file():
+            source = json.loads(about.read_bytes())["source"]
+            if (source.get("generator"), source.get("assets")) == wanted:
+                return path
     return None
 
 
-def build_one(out: Path, split: str, index: int, plans: bool = False) -> Path:
+def build_one(
+    out: Path, split: str, index: int, plans: bool = False, assets: AssetsConfig | None = None
+) -> Path:
     """Make one house under `<out>/<split>` unless it is there; returns its folder."""
+    library = open_assets(assets) if assets else None
     folder = Path(out) / split
     name, picture = scene_id(split, index), folder / "plans" / f"{scene_id(split, index)}.png"
-    done = finished(folder, split, index)
+    done = finished(folder, split, index, library)
     if done is None or (plans and not picture.exists()):
-        model, plan = build_house(split_seed(split, index))
+        model, plan = build_house(split_seed(split, index), library)
         done = write_scene(model, folder, name)
         if plans:
             from hm3dm3_env.scenes.procedural.plans import draw_plan
@@ -61,30 +69,63 @@ def build_one(out: Path, split: str, index: int, plans: bool = False) -> Path:
     return done
 
 
+def _job(
+    out: Path, split: str, index: int, plans: bool, assets: AssetsConfig | None
+) -> tuple[Path, list[str], list[str]]:
+    """`build_one`, and what this process has found so far: faults of library models, and too large ones."""
+    path = build_one(out, split, index, plans, assets)
+    if assets is None:
+        return path, [], []
+    library = open_assets(assets)
+    return path, list(library.faults), list(library.large)
+
+
 def build_split(
-    out: Path, split: str, count: int, workers: int = 1, plans: bool = False, progress: bool = False
+    out: Path,
+    split: str,
+    count: int,
+    workers: int = 1,
+    plans: bool = False,
+    progress: bool = False,
+    assets: AssetsConfig | None = None,
 ) -> list[Path]:
     """Make houses 0..count-1 of a split; returns their folders in order.
 
+    With `assets`, prints what the libraries give, and which models could not be used.
+
     Raises:
         ValueError: an unknown split, or a count or number of workers that is not positive.
+        LibraryError: libraries that cannot be used.
     """
     split_seed(split, max(count - 1, 0))
     if count < 1 or workers < 1:
         raise ValueError(f"count and workers must be at least 1, not {count} and {workers}")
+    if assets is not None:
+        for line in open_assets(assets).report():
+            print(line)
     out = Path(out)
     (out / split).mkdir(parents=True, exist_ok=True)
     write_dataset_config(out / split)
     bar = tqdm(total=count, desc=split, unit="house", disable=not progress)
-    folders: list[Path] = []
+    done: list[tuple[Path, list[str], list[str]]] = []
     with bar:
         if workers == 1:
             for index in range(count):
-                folders.append(build_one(out, split, index, plans))
+                done.append(_job(out, split, index, plans, assets))
                 bar.update()
         else:
             with worker_pool(workers) as pool:
-                for future in [pool.submit(build_one, out, split, index, plans) for index in range(count)]:
-                    folders.append(future.result())
+                for future in [
+                    pool.submit(_job, out, split, index, plans, assets) for index in range(count)
+                ]:
+                    done.append(future.result())
                     bar.update()
-    return folders
+    for line in sorted({line for _, lines, _ in done for line in lines}):
+        print(f"assets: {line}")
+    large = sorted({line for _, _, lines in done for line in lines})
+    if large and assets is not None:
+        print(
+            f"assets: {len(large)} models not used, they have more than {assets.triangles} triangles "
+            f"(assets_triangles= lets them in): {large[0]}{' and others' if len(large) > 1 else ''}"
+        )
+    return [path for path, _, _ in done]

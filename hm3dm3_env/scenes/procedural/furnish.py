@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hm3dm3_env.scenes.procedural.assets import MODEL
 from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.scenes.procedural.kinds import ROOMS, Kind, Near, Piece, build_piece
 from hm3dm3_env.scenes.procedural.kitchen import place_kitchen
@@ -128,7 +129,7 @@ def _companions(room: RoomState, parent: Placed, rng: np.random.Generator) -> No
             for _ in range(count):
                 piece = build_piece(item, room.style, rng, look)
                 if near.name == "pillow":
-                    look = (piece.kind.looks[0][0], piece.colour)
+                    look = _look(piece) if piece.model else (piece.kind.looks[0][0], piece.colour)
                 room.add_on_top(parent, piece, rng, near.name in _CENTRED, near.name in _ORDERED)
         elif near.relation == "above":
             _above(room, parent, item, rng)
@@ -186,7 +187,9 @@ def _beside(
 
 
 def _look(piece: Piece) -> tuple[str, str] | None:
-    """The catalogue look of a piece, to repeat it."""
+    """The catalogue look of a piece (or its library model), to repeat it."""
+    if piece.model:
+        return MODEL, piece.model
     for material, colour in piece.kind.looks:
         if colour == piece.colour or piece.material == f"{colour} wood":
             return material, colour

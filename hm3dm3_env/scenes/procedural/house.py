@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hm3dm3_env.scenes.layout import SceneModel
+from hm3dm3_env.scenes.procedural.assets import Assets
 from hm3dm3_env.scenes.procedural.floorplan import make_plan
 from hm3dm3_env.scenes.procedural.furnish import furnish_room
 from hm3dm3_env.scenes.procedural.kinds import make_style
@@ -22,21 +25,23 @@ GENERATOR = "hm3dm3-procedural-3"
 """Recorded in each scene; raise the number when equal seeds give other houses."""
 
 
-def generate_house(seed: int) -> SceneModel:
-    """The house of a seed: z up, metres, floor at z=0. Equal seeds give equal models.
+def generate_house(seed: int, assets: Assets | None = None) -> SceneModel:
+    """The house of a seed: z up, metres, floor at z=0. Equal seeds (and libraries) give equal models.
+
+    With `assets`, part of its furniture are models of these libraries.
 
     Raises:
         ValueError: a negative seed.
     """
-    return build_house(seed)[0]
+    return build_house(seed, assets)[0]
 
 
-def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
+def build_house(seed: int, assets: Assets | None = None) -> tuple[SceneModel, FloorPlan]:
     """The model and its floor plan (see `generate_house`)."""
     if seed < 0:
         raise ValueError(f"seed must not be negative: {seed}")
     for attempt in range(20):
-        found = _attempt(seed, attempt)
+        found = _attempt(seed, attempt, assets)
         if found is not None:
             return found
     raise RuntimeError(
@@ -44,11 +49,11 @@ def build_house(seed: int) -> tuple[SceneModel, FloorPlan]:
     )
 
 
-def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan] | None:
+def _attempt(seed: int, attempt: int, assets: Assets | None) -> tuple[SceneModel, FloorPlan] | None:
     """One try; None if a required category found no place."""
     streams = np.random.SeedSequence([0x484D33, seed, attempt]).spawn(64)
     plan = make_plan(np.random.default_rng(streams[0]))
-    style = make_style(np.random.default_rng(streams[1]))
+    style = replace(make_style(np.random.default_rng(streams[1])), assets=assets)
     objects, windows = build_structure(plan, style, np.random.default_rng(streams[2]))
     rooms = [RoomState(plan, index, windows[index], style) for index in range(len(plan.rooms))]
     for index, room in enumerate(rooms):
@@ -80,10 +85,10 @@ def _attempt(seed: int, attempt: int) -> tuple[SceneModel, FloorPlan] | None:
             for door in plan.doors
         ],
     }
-    model = SceneModel(
-        objects, {name: surface(name) for name in keys}, [room.kind for room in plan.rooms], source
-    )
-    return model, plan
+    if assets is not None:
+        source["assets"] = assets.record()
+    surfaces = {name: (assets.surface(name) if assets else None) or surface(name) for name in keys}
+    return SceneModel(objects, surfaces, [room.kind for room in plan.rooms], source), plan
 
 
 def _complete(rooms: list[RoomState]) -> bool:

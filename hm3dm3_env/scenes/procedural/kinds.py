@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hm3dm3_env.scenes.procedural.mesh import Shape
 from hm3dm3_env.scenes.procedural.palette import WOODS, describe, key
 from hm3dm3_env.scenes.procedural.shapes_seating import Paint
+
+if TYPE_CHECKING:
+    from hm3dm3_env.scenes.procedural.assets import Assets
 
 GOAL_SIZE = 0.24
 """Metres that the two larger sides of a goal need, so that it fills 5 % of a frame from 0.5 m; ours."""
@@ -86,23 +89,25 @@ class Kind:
 
 @dataclass(frozen=True)
 class Piece:
-    """One built instance in its own frame, before it has a place."""
+    """One built instance in its own frame, before it has a place. `model` names the library model, if any."""
 
     kind: Kind
     shape: Shape
     size: tuple[float, float, float]
     colour: str
     material: str
+    model: str = ""
 
 
 @dataclass(frozen=True)
 class Style:
-    """What the pieces of one house share: woods, metal and a few colours."""
+    """What the pieces of one house share: woods, metal, a few colours, and the library that it may use."""
 
     woods: tuple[str, ...]
     metal: str
     cabinet: tuple[str, str]
     counter: tuple[str, str]
+    assets: Assets | None = None
 
 
 def kind(
@@ -197,7 +202,15 @@ def build_piece(
     look: tuple[str, str] | None = None,
     size: tuple[float, float, float] | None = None,
 ) -> Piece:
-    """One instance with random size and look (or the given ones, as for the chairs of one table)."""
+    """One instance with random size and look (or the given ones, as for the chairs of one table).
+
+    Where the house has a library, it may be one of its models, unless a size or a catalogue look is given;
+    a look of `assets.MODEL` names one.
+    """
+    if style.assets is not None and size is None:
+        found = style.assets.piece(item, look, rng)
+        if found is not None:
+            return found
     share = rng.random()
     size = size or tuple(  # type: ignore[assignment]
         float(np.round(low + (high - low) * np.clip(0.7 * share + 0.3 * rng.random(), 0, 1), 3))

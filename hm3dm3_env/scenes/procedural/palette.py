@@ -92,8 +92,11 @@ TILE: dict[str, float] = {
     "map": -1.0,
     "face": -1.0,
     "label": -1.0,
+    "asset": 1.0,
 }
-"""Metres that one texture repeat covers; 0: plain colour; below 0: one picture over the whole quad."""
+"""Metres that one texture repeat covers; 0: plain colour; below 0: one picture over the whole quad.
+
+The textures of library models ("asset") bring their own coordinates."""
 
 MATERIAL_WORD = {
     "wood": "wood",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -13,6 +14,37 @@ from hm3dm3_env.scenes.sweethome3d.home_xml import HomeError
 _MODELS = (".obj", ".zip")
 
 
+class ArchiveEntries(MutableMapping[str, bytes]):
+    """The files of a zip archive by name, read when they are asked for; more can be laid beside them."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {name for name in archive.namelist() if not name.endswith("/")}
+        self._more: dict[str, bytes] = {}
+
+    def __getitem__(self, name: str) -> bytes:
+        if name in self._more:
+            return self._more[name]
+        if name not in self._names:
+            raise KeyError(name)
+        return self._archive.read(name)
+
+    def __setitem__(self, name: str, data: bytes) -> None:
+        self._more[name] = data
+
+    def __delitem__(self, name: str) -> None:
+        del self._more[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._more or name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._names | set(self._more)))
+
+    def __len__(self) -> int:
+        return len(self._names | set(self._more))
+
+
 @dataclass
 class Bundle:
     """One home file and its content: the XML, the archive's entries, and folders to search for models."""
@@ -20,7 +52,7 @@ class Bundle:
     file: Path
     name: str
     xml: bytes
-    entries: dict[str, bytes] = field(default_factory=dict)
+    entries: MutableMapping[str, bytes] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
     _index: dict[str, Path] | None = None
 

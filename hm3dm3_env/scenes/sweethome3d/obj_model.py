@@ -29,6 +29,8 @@ class Material:
     opacity: float = 1.0
     texture: bytes | None = None
     texture_name: str = ""
+    missing: str = ""
+    """Name of a texture file that is not there."""
 
 
 @dataclass
@@ -131,4 +133,6 @@ def _read_mtl(data: bytes, path: str, bundle: Bundle) -> dict[str, Material]:
             found = bundle.sibling(path, rest.strip()) or bundle.sibling(path, words[-1])
             if found is not None:
                 current.texture, current.texture_name = found[0], words[-1]
+            else:
+                current.missing = rest.strip()
     return materials
