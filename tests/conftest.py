@@ -104,3 +104,22 @@ def play_rooms(data: Path, rooms_episodes: list[Episode]) -> Callable[..., Episo
         return rollout.play(env, policy, rooms_episodes[index], made, "test", seed, watch)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def collect_config(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A `DatasetConfig`: at least 24 samples, one episode a shard, in this process."""
+    from train.dataset import DatasetConfig  # torch comes with it
+
+    return DatasetConfig(
+        size=24, out=str(tmp_path_factory.mktemp("samples") / "set"), data=str(data), split="rooms",
+        episodes_per_shard=1, workers=1, camera=Camera(36, 64),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def samples(collect_config: Any) -> Path:
+    """The data set of `collect_config`."""
+    from train.dataset import collect
+
+    return collect(collect_config)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -26,3 +27,15 @@ def kill_when(command: list[str], ready: Callable[[], bool], **options: Any) -> 
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def files_below(folder: Path | str) -> dict[str, bytes]:
+    """Contents of all files below a folder."""
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(Path(folder).rglob("*.*")) if p.is_file()
+    }
+
+
+def run_module(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m` with these arguments, to its end."""
+    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=120)
