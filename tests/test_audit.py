@@ -8,6 +8,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hm3dm3_env.episodes.audit import run
 from hm3dm3_env.episodes.audit.findings import KINDS
 from hm3dm3_env.episodes.audit.paraphrase import Vocabulary, paraphrase_faults
 from hm3dm3_env.episodes.audit.places import brute_force
-from hm3dm3_env.episodes.audit.reading import skeleton
+from hm3dm3_env.episodes.audit.reading import blank, skeleton
 from hm3dm3_env.episodes.audit.run import AuditConfig, audit, find
 from hm3dm3_env.episodes.audit.words import FloorBoxes, description_faults
 from hm3dm3_env.episodes.describe import Predicate
@@ -421,7 +422,8 @@ def test_two_islands(tmp_path: Path) -> None:
     """A start in a room without a door, and a viewpoint there."""
     scene = write_two_rooms(tmp_path / "scenes" / "rooms", door=0.0)
     easy = SamplingConfig((2,), (3,), separation=1.0, viewpoint_gap=0.1, min_makespan=0.1)
-    generate(GenerateConfig("rooms", "rooms", str(tmp_path), 1, 2, workers=1, sampling=easy))
+    wanted = GenerateConfig(split="rooms", scenes="rooms", data=str(tmp_path), houses=1, episodes=2)
+    generate(replace(wanted, workers=1, sampling=easy))
     sim = EmbeddedSimulator()
     sim.load(scene)
     split = Split(tmp_path, sim)
@@ -561,6 +563,13 @@ def test_descriptions_are_read(target: int, text: str, fault: str) -> None:
     category, said = ("chair", CHAIR) if target == 1 else ("curtains", CURTAINS)
     found = description_faults(FloorBoxes(HALL), target, category, text, said)
     assert bool(found) == bool(fault) and (not fault or re.search(fault, "; ".join(found))), found
+
+
+def test_no_predicate_takes_the_words_of_another() -> None:
+    said = [("category", "light"), ("colour", "light grey"), ("next_to", "light switch")]
+    text = "Find the light grey light next to a light switch."
+    assert blank(text, said).row == " find the <colour> <category> <next_to> "
+    assert paraphrase_faults(text, said, Vocabulary.of(["light", "light switch"], [])) == []
 
 
 def test_skeletons_are_those_of_templates() -> None:

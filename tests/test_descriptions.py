@@ -103,7 +103,7 @@ def test_a_and_an(phrase: str, expected: str) -> None:
         ("chair /otherroom", "chair", "one", "a chair"),
         ("box /w books", "box with books", "one", "a box with books"),
         ("cd's", "CDs", "many", "some CDs"),
-        ("tv, wall mounted", "wall mounted TV", "one", "a wall mounted TV"),
+        ("tv, wall mounted", "wall-mounted TV", "one", "a wall-mounted TV"),
         ("magazines, albums", "magazines and albums", "many", "some magazines and albums"),
         ("skis", "skis", "pair", "a pair of skis"),
         ("scissors", "scissors", "pair", "a pair of scissors"),

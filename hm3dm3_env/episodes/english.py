@@ -36,9 +36,9 @@ _SINGULARS = frozenset(
 _CAPITALS = {
     "tv": "TV", "tvs": "TVs", "led": "LED", "lcd": "LCD", "dvd": "DVD", "dvds": "DVDs", "cd": "CD",
     "cds": "CDs", "cd's": "CDs", "pc": "PC", "ups": "UPS", "usb": "USB",
-    "l-shaped": "L-shaped", "u-shaped": "U-shaped",
+    "christmas": "Christmas", "l-shaped": "L-shaped", "u-shaped": "U-shaped",
 }  # fmt: skip
-"""Initials that the sources write small."""
+"""Initials and names that the sources write small."""
 _BEFORE_HEAD = re.compile(r" (?:of|with|for|on|in|under|behind|from|to) ")
 _SPOKEN_LETTERS = frozenset("aefhilmnorsx")
 """Letters whose names begin with a vowel: an L-shaped sofa, an LED."""
@@ -103,7 +103,7 @@ def spoken(category: str) -> str:
     if "," in text:
         *first, last = (part.strip() for part in text.split(",") if part.strip())
         if len(first) == 1 and last.endswith("ed"):  # "tv, wall mounted"
-            first, last = [], f"{last} {first[0]}"
+            first, last = [], f"{last.replace(' ', '-')} {first[0]}"
         text = ", ".join(first) + (", " if " and " in last else " and ") + last if first else last
     return " ".join(_CAPITALS.get(word, word) for word in text.split()) or "thing"
 

@@ -98,7 +98,7 @@ class Facts:
             return ""
         if room in self.alone.rooms or "'s " in room:
             return f"in {room}" if "'s " in room else f"in the {room}"
-        return f"in one of the {room}s" if room.endswith("room") else f"in {article(room)}"
+        return f"in one of the {room}s" if room.endswith(("room", "way")) else f"in {article(room)}"
 
     def relations(self) -> str:
         """ "on the desk, next to a plant" """

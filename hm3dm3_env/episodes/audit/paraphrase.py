@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hm3dm3_env.episodes.audit.reading import LONGEST, forms, words
+from hm3dm3_env.episodes.audit.reading import LONGEST, forms, in_order, words
 
 COLOURS = frozenset(
     "amber aqua azure beige black blue bronze brown burgundy charcoal coral cream crimson cyan gold "
@@ -72,8 +72,7 @@ def paraphrase_faults(
 ) -> list[str]:
     """Why a free wording is refused, one sentence each; none: it is good."""
     row, faults, stated = f" {' '.join(words(text))} ", [], []
-    order = {"next_to": 0, "on": 1, "room": 2, "category": 3}
-    for kind, value in sorted(predicates, key=lambda p: (order.get(p[0], 4), -len(p[1]))):
+    for kind, value in in_order(predicates):
         said = _values(kind, value)
         stated += said
         for form in said:

@@ -22,7 +22,7 @@ LONGEST = 128
 _ADJECTIVES = {"wood": ("wooden",), "painted wood": ("painted wooden",), "wool": ("woollen", "woolen")}
 _SIZES = {"largest": ("largest", "biggest"), "smallest": ("smallest",)}
 _PAIRS = re.compile(
-    r"\b(boots|shoes|skis|skates|slippers|sandals|sneakers|socks|gloves|mittens|glasses|eyeglasses|goggles|"
+    r"\b(boots|shoes|skis|skates|slippers|sandals|sneakers|socks|gloves|mittens|eyeglasses|goggles|"
     r"sunglasses|headphones|earphones|binoculars|scissors|pliers|tongs|tweezers|jeans|pants|trousers|shorts|"
     r"crutches)$"
 )
@@ -104,9 +104,7 @@ class Blanked:
 def blank(text: str, predicates: Sequence[tuple[str, str]]) -> Blanked:
     """Look for each predicate once; "next to the desk" and "in the kitchen" are blanked as a whole."""
     found = Blanked(f" {' '.join(words(text))} ", [], [])
-    order = ("next_to", "on", "room", "category", "material", "colour", "size")
-    rank = {kind: i for i, kind in enumerate(order)}
-    for kind, value in sorted(predicates, key=lambda p: (rank.get(p[0], 9), -len(p[1]))):
+    for kind, value in in_order(predicates):
         hits = (re.search(rf"(?<= ){pattern}(?= )", found.row) for pattern in _patterns(kind, value))
         hit = next((hit for hit in hits if hit), None)
         if hit is None:
@@ -117,6 +115,19 @@ def blank(text: str, predicates: Sequence[tuple[str, str]]) -> Blanked:
         if hit.groups():
             found.articles.append((kind, value, hit.group(1)))
     return found
+
+
+def in_order(predicates: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The order in which predicates are looked for, so that none takes a word of another: a desk lamp that is
+    mentioned before the desk itself, "light grey" before the light."""
+    order = ("next_to", "on", "room", "words", "category", "material", "colour", "size")
+    rank = {kind: i for i, kind in enumerate(order)}
+
+    def key(predicate: tuple[str, str]) -> tuple[int, int]:
+        kind, value = predicate
+        return rank.get("words" if kind == "colour" and " " in value else kind, len(order)), -len(value)
+
+    return sorted(predicates, key=key)
 
 
 def _patterns(kind: str, value: str) -> list[str]:
