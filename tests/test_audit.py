@@ -602,6 +602,15 @@ def test_free_wordings_are_read(text: str, fault: str) -> None:
     assert bool(found) == bool(fault) and (not fault or fault in "; ".join(found)), found
 
 
+def test_a_rewritten_train_split_shares_its_scenes_with_train(split: Split) -> None:
+    _train_has_it_too(split)
+    assert split.found() == {"shared scene"}
+    split.header["rephrased"] = {"split": "train"}
+    assert split.found() == set()
+    split.header["rephrased"] = {"split": "val"}
+    assert split.found() == {"shared scene"}
+
+
 def test_neighbours_worded_alike_are_found(split: Split) -> None:
     """Also across an episode that is gone."""
     goals = [(e, g) for e in split.episodes for g in e["goals"] if g["modality"] == "TN"]
