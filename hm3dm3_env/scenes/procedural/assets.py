@@ -18,15 +18,13 @@ import numpy as np
 from hm3dm3_env.scenes.layout import Surface
 from hm3dm3_env.scenes.procedural.asset_names import choose
 from hm3dm3_env.scenes.procedural.asset_tops import level_top
-from hm3dm3_env.scenes.procedural.kinds import Kind, Piece
+from hm3dm3_env.scenes.procedural.kinds import MODEL, Kind, Piece
 from hm3dm3_env.scenes.procedural.mesh import Shape
 from hm3dm3_env.scenes.sweethome3d.furniture import ModelCache, place
 from hm3dm3_env.scenes.sweethome3d.home_xml import Piece as HomePiece
 from hm3dm3_env.scenes.sweethome3d.library import Entry, FurnitureLibrary, LibraryError, open_libraries
 from hm3dm3_env.scenes.sweethome3d.looks import Palette
 
-MODEL = "library model"
-"""The material word of looks that name a library model instead of a colour."""
 _SOFT = ("pillow", "cushion")
 _FLAT, _COLOUR = "asset", "assetcolour"
 _THIN = 1e-10

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hm3dm3_env.scenes.procedural.assets import MODEL
 from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
-from hm3dm3_env.scenes.procedural.kinds import ROOMS, Kind, Near, Piece, build_piece
+from hm3dm3_env.scenes.procedural.kinds import MODEL, ROOMS, Kind, Near, Piece, build_piece
 from hm3dm3_env.scenes.procedural.kitchen import place_kitchen
 from hm3dm3_env.scenes.procedural.layout_details import add_door_leaves, add_window_cloths
 from hm3dm3_env.scenes.procedural.placing import FLAT, Placed, Pose, RoomState

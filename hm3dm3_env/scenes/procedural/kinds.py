@@ -16,6 +16,9 @@ from hm3dm3_env.scenes.procedural.shapes_seating import Paint
 if TYPE_CHECKING:
     from hm3dm3_env.scenes.procedural.assets import Assets
 
+MODEL = "library model"
+"""The material word of looks that name a library model instead of a colour."""
+
 GOAL_SIZE = 0.24
 """Metres that the two larger sides of a goal need, so that it fills 5 % of a frame from 0.5 m; ours."""
 
@@ -205,9 +208,9 @@ def build_piece(
     """One instance with random size and look (or the given ones, as for the chairs of one table).
 
     Where the house has a library, it may be one of its models, unless a size or a catalogue look is given;
-    a look of `assets.MODEL` names one.
+    a look of `MODEL` names one.
     """
-    if style.assets is not None and size is None:
+    if style.assets is not None and (size is None or (look is not None and look[0] == MODEL)):
         found = style.assets.piece(item, look, rng)
         if found is not None:
             return found

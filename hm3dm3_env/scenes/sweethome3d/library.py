@@ -63,9 +63,8 @@ class FurnitureLibrary:
             name = "/".join(parts)
             return name if name in self.bundle.entries else None
         for start in range(max(1, len(parts) - 1)):
-            path = self.file.parent.joinpath(*parts[start:])
-            if path.is_file():
-                return str(path)
+            if self.file.parent.joinpath(*parts[start:]).is_file():
+                return "/".join(parts[start:])
         return None
 
 
@@ -112,7 +111,8 @@ def _open_folder(folder: Path) -> FurnitureLibrary:
         if file.is_file() and file.suffix.lower() != ".sh3f":
             part = hashlib.sha256(file.read_bytes()).hexdigest()
             whole.update(f"{file.relative_to(folder).as_posix()} {part}\n".encode())
-    return FurnitureLibrary(path, _read(data, path), Bundle(path, folder.name, data), whole.hexdigest())
+    bundle = Bundle(path, folder.name, data, folders=[folder])
+    return FurnitureLibrary(path, _read(data, path), bundle, whole.hexdigest())
 
 
 def _read(data: bytes, path: Path) -> list[Entry]:
