@@ -154,6 +154,7 @@ def test_a_model_has_its_size_its_looks_and_its_front_to_the_front(tmp_path: Pat
     reasons = {(number, reason) for _, number, _, reason in assets.skipped}
     assert reasons == {(4, "name not in the table"), (5, "part of a building")}
     assert "3 models serve 3 categories" in assets.report()[0]
+    assert assets.report()[-1] == "assets: names not in the table: Steak"
 
 
 def test_model_rotation_comes_before_the_size(tmp_path: Path) -> None:
@@ -163,6 +164,11 @@ def test_model_rotation_comes_before_the_size(tmp_path: Path) -> None:
     plain = next(key for key in piece.shape.chunks if key.startswith("assetcolour"))
     side = np.concatenate([v for v, _, _ in piece.shape.chunks[plain]])
     assert np.ptp(side[:, 0]) == pytest.approx(0, abs=1e-6) and np.ptp(side[:, 1]) > 0.6
+
+
+def test_a_model_that_lies_across_its_category_is_turned(tmp_path: Path) -> None:
+    piece = _model(_open(_library(tmp_path / "a.sh3f", _piece("Bike", "46", "150", "90"))), "bicycle")
+    assert piece.size == pytest.approx((1.5, 0.46, 0.9))  # along the wall, as the catalogue's own
 
 
 def test_share_and_repeated_models(tmp_path: Path) -> None:
@@ -331,6 +337,5 @@ def test_the_shared_library_gives_furniture(tmp_path: Path) -> None:
     for category in assets.categories:
         piece = assets.piece(CATALOGUE[category], None, np.random.default_rng(0))
         assert piece is None or 0.02 < max(piece.size) < 3.5, category
-    model = generate_house(split_seed("mini", 1), assets)
-    used = {item.category for item in model.objects if item.parts[0].surface.startswith("asset")}
-    assert len(used) >= 5
+    objects = [o for index in (0, 1) for o in generate_house(split_seed("mini", index), assets).objects]
+    assert len({o.category for o in objects if o.parts[0].surface.startswith("asset")}) >= 5

@@ -198,6 +198,8 @@ NAMES: dict[str, str] = {
 }
 
 _CUT = re.compile(r"\s+(?:with|and|without|for|in|on)\s+|[,(/#]")
+UNKNOWN = "name not in the table"
+"""Why an entry whose name stands for nothing is left out."""
 _LOW, _HIGH = 0.6, 1.6
 """A side may be this much smaller or larger than the catalogue's range; ours."""
 _ON_THE_FLOOR = 0.1
@@ -240,7 +242,7 @@ def choose(name: str, size: tuple[float, float, float], elevation: float) -> tup
     """(categories, "") of a model, or ([], why not). It serves all that its size suits equally well."""
     found = categories_of(name)
     if not found:
-        return [], "name not in the table"
+        return [], UNKNOWN
     fits = {word: misfit(CATALOGUE[word], size, elevation) for word in found}
     known = [value for value in fits.values() if value is not None]
     if not known:

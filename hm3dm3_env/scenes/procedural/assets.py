@@ -1,9 +1,9 @@
 """Furniture of libraries in procedural houses: which models serve which category, and their pieces.
 
 Library models are scaled to the size that their catalogue gives, keep their textures and colours, and stand
-where a parametric piece of their category would. What can stand on one is measured on its triangles, at the
-height that the library gives or at its highest: the largest level rectangle. Beds and sofas carry nothing,
-since the models come with their own pillows (ours).
+where a parametric piece of their category would; those that lie across it are turned by a quarter. What can
+stand on one is measured on its triangles, at the height that the library gives or at its highest: the largest
+level rectangle. Beds and sofas carry nothing, since the models come with their own pillows (ours).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.scenes.layout import Surface
-from hm3dm3_env.scenes.procedural.asset_names import choose
+from hm3dm3_env.scenes.procedural.asset_names import UNKNOWN, choose
 from hm3dm3_env.scenes.procedural.asset_tops import level_top
 from hm3dm3_env.scenes.procedural.kinds import MODEL, Kind, Piece
 from hm3dm3_env.scenes.procedural.mesh import Shape
@@ -26,6 +26,10 @@ from hm3dm3_env.scenes.sweethome3d.library import Entry, FurnitureLibrary, Libra
 from hm3dm3_env.scenes.sweethome3d.looks import Palette
 
 _SOFT = ("pillow", "cushion")
+_LISTED = 40
+"""Names that the report spells out; ours."""
+_LONG = 1.25
+"""Ratio of width and depth from which a thing is long; ours."""
 _FLAT, _COLOUR = "asset", "assetcolour"
 _THIN = 1e-10
 """Triangles of less area (m2) are left out; ours."""
@@ -112,6 +116,10 @@ class Assets:
             f"{len(self.categories)} categories"
         ]
         lines += [f"assets: {count} left out: {reason}" for reason, count in sorted(reasons.items())]
+        unknown = sorted({name for _, _, name, reason in self.skipped if reason == UNKNOWN})
+        if unknown:
+            more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+            lines.append(f"assets: names not in the table: {', '.join(unknown[:_LISTED])}{more}")
         return lines
 
     def piece(self, item: Kind, look: tuple[str, str] | None, rng: np.random.Generator) -> Piece | None:
@@ -181,7 +189,7 @@ class Assets:
             position=(0.0, 0.0),
             elevation=0.0,
             size=entry.size,
-            angle=np.pi,  # the importer's fronts look to -y, those here to +y
+            angle=np.pi + _turn(item, entry.size),  # the importer's fronts look to -y, those here to +y
             rotation=list(entry.rotation) if entry.rotation else None,
         )
         placed = place(home, 0.0, cache, self.palette, problems)
@@ -205,6 +213,13 @@ class Assets:
         if not any(near.name in _SOFT for near in item.near):
             shape.tops = level_top(shape, size, entry.drop)
         return Piece(item, shape, size, placed.colour, placed.material, mark)
+
+
+def _turn(item: Kind, size: tuple[float, float, float]) -> float:
+    """A quarter turn (radians) for models that are long where their category is short, as some bicycles."""
+    wide, deep = (sum(span) / 2 for span in item.size[:2])
+    crossed = wide > _LONG * deep and size[1] > _LONG * size[0]
+    return np.pi / 2 if crossed or deep > _LONG * wide and size[0] > _LONG * size[1] else 0.0
 
 
 @lru_cache(maxsize=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -157,7 +158,7 @@ def _entry(values: dict[str, str], number: int, path: Path) -> Entry:
             rotation = tuple(float(word) for word in text.split())
         except ValueError:
             rotation = ()
-        if len(rotation) != 9:
+        if len(rotation) != 9 or not all(math.isfinite(value) for value in rotation):
             raise fault(f"modelRotation#{number}={text!r}: must be nine numbers")
     return Entry(
         number,
