@@ -141,7 +141,7 @@ FITNESS: tuple[Kind, ...] = (
         "gym.55 pla.3 chd.1 sun.1",
     ),
     kind(
-        "stepper",
+        "gym stepper",
         fit.stepper,
         "0.6-0.7 0.85-1.0 1.3-1.45",
         "plastic:black/grey/white/red",
@@ -239,7 +239,7 @@ FITNESS: tuple[Kind, ...] = (
         "ent.35 gar.5 chd.2",
     ),
     kind(
-        "massage table",
+        "massage bed",
         fit.massage_table,
         "1.85-2.0 0.66-0.74 0.68-0.76",
         "leather:black/cream/brown/teal",

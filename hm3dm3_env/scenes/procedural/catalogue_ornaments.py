@@ -107,7 +107,7 @@ ORNAMENTS: tuple[Kind, ...] = (
         "chd.42 off.42 gam.56 lib.21 gym.14 bed.05",
     ),
     kind(
-        "model ship",
+        "ship model",
         orn.model_ship,
         "0.5-0.62 0.18-0.22 0.44-0.54",
         "wood:walnut/cherry/ebony/oak",

@@ -126,7 +126,7 @@ COOKING: tuple[Kind, ...] = (
 
 PETS: tuple[Kind, ...] = (
     kind(
-        "litter box",
+        "cat litter box",
         pets.litter_box,
         "0.42-0.48 0.52-0.58 0.4-0.46",
         "plastic:grey/white/blue/pink",

@@ -134,7 +134,7 @@ STUDY: tuple[Kind, ...] = (
         "off.52 stu.33 hal.03",
     ),
     kind(
-        "paper shredder",
+        "shredder",
         office.shredder,
         "0.32-0.38 0.22-0.26 0.42-0.5",
         "plastic:black/grey/white",

@@ -175,7 +175,7 @@ def hutch(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> None:
         s.box(p.main, -w / 2 + 0.03, w / 2 - 0.03, -d / 2 + 0.02, -d / 2 + back * 0.58, z, z + 0.02)
         for x in np.arange(-w / 2 + 0.16, w / 2 - 0.12, 0.25):
             key = ("ceramic:white", "ceramic:navy", "ceramic:mint")[(int(x * 10) + p.seed) % 3]
-            s.tube(key, (float(x), -d / 2 + 0.05, z + 0.125), (float(x), -d / 2 + 0.065, z + 0.13), 0.1, 14)
+            s.tube(key, (float(x), -d / 2 + 0.05, z + 0.13), (float(x), -d / 2 + 0.065, z + 0.13), 0.1, 14)
             s.tube(
                 "ceramic:cream",
                 (float(x), -d / 2 + 0.064, z + 0.13),
