@@ -273,6 +273,28 @@ def test_unusable_models_are_named_and_the_house_is_built(
     assert "1 models not used, they have more than 30 triangles" in said and "entry 3 ('Bed')" in said
 
 
+def test_a_damaged_model_is_named(tmp_path: Path) -> None:
+    path = _library(tmp_path / "a.sh3f", FRIDGE)
+    data = path.read_bytes()
+    path.write_bytes(
+        data.replace(b"usemtl front", b"usemtl frond")
+    )  # stored as it is: the checksum is off now
+    assets = _open(path)
+    assert assets.piece(CATALOGUE["refrigerator"], None, np.random.default_rng(0)) is None
+    (fault,) = assets.faults
+    assert "entry 1 ('Fridge'): m/box.obj cannot be unpacked" in fault and str(path) in fault
+
+
+def test_textures_come_from_the_archive_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "lost.png").write_bytes(_picture((0, 200, 0)))
+    monkeypatch.chdir(tmp_path)
+    files = {"m__box_dot_mtl": MTL.replace("wood.png", "lost.png").encode()}
+    assets = _open(_library(tmp_path / "a.sh3f", FRIDGE, **files))
+    assert all(key.startswith("assetcolour") for key in _model(assets, "refrigerator").shape.chunks)
+    assert "texture not found: lost.png" in assets.faults[0]
+
+
 @pytest.mark.parametrize(
     "entry, message",
     [

@@ -8,6 +8,8 @@ level rectangle. Beds and sofas carry nothing, since the models come with their 
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +28,7 @@ from hm3dm3_env.scenes.sweethome3d.library import Entry, FurnitureLibrary, Libra
 from hm3dm3_env.scenes.sweethome3d.looks import Palette
 
 _SOFT = ("pillow", "cushion")
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _LISTED = 40
 """Names that the report spells out; ours."""
 _LONG = 1.25
@@ -164,12 +167,16 @@ class Assets:
             if f"{where}: {text}" not in self.faults:
                 self.faults.append(f"{where}: {text}")
 
-        raw = library.bundle.model(path)
-        if raw is not None and raw[0].count(b"\nf ") > self.config.triangles:
-            self.large.append(where)
-            return None
         cache = self._caches.setdefault(str(library.file), ModelCache(library.bundle))
-        model = cache.get(path)
+        try:
+            raw = library.bundle.model(path)
+            if raw is not None and raw[0].count(b"\nf ") > self.config.triangles:
+                self.large.append(where)
+                return None
+            model = cache.get(path)
+        except _DAMAGED as error:
+            fault(f"{path} cannot be unpacked ({error}); not used: copy the library again")
+            return None
         if model is None:
             fault(f"{cache.faults[path]}; not used")
             return None

@@ -67,12 +67,13 @@ class Bundle:
         return None
 
     def sibling(self, path: str, name: str) -> tuple[bytes, str] | None:
-        """A file beside `path` (an .mtl beside its .obj, an image beside its .mtl)."""
+        """A file beside `path` (an .mtl beside its .obj, an image beside its .mtl). Files of the archive have
+        theirs in the archive only."""
         name = name.replace("\\", "/")
         joined = str(PurePosixPath(path).parent / name)
         if joined in self.entries:
             return self.entries[joined], joined
-        if Path(joined).is_file():
+        if path not in self.entries and Path(joined).is_file():
             return Path(joined).read_bytes(), joined
         return None
 

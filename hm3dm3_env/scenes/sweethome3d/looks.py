@@ -219,7 +219,7 @@ class Palette:
         if name not in self.surfaces:
             try:
                 picture = Image.open(io.BytesIO(data)).convert("RGB")
-            except (OSError, ValueError):
+            except (OSError, ValueError, Image.DecompressionBombError):
                 return None
             picture.thumbnail((TEXTURE_SIZE, TEXTURE_SIZE))
             self.surfaces[name] = Surface(name, (1.0, 1.0, 1.0), np.asarray(picture))
