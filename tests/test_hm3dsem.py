@@ -14,14 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from hm3dm3_env.episodes.generate import GenerateConfig, generate
+from hm3dm3_env.episodes.schema import read_json
 from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive
 from hm3dm3_env.scenes.glb_writer import glb_bytes
 from hm3dm3_env.scenes.gltf import GlbError
-from hm3dm3_env.scenes.hm3dsem import SceneData, SceneError, load_scene, parse_semantic_text
+from hm3dm3_env.scenes.hm3dsem import (
+    SceneData,
+    SceneError,
+    annotated,
+    load_scene,
+    parse_semantic_text,
+    scene_folders,
+)
 from hm3dm3_env.scenes.layout import srgb_to_linear
 from hm3dm3_env.scenes.scan_like import write_scan
 from hm3dm3_env.scenes.triangle_match import match_triangles
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from tests.rooms import write_two_rooms
 
 HEADER = "HM3D Semantic Annotations\n"
 RED, BLUE, STRANGE = (200, 10, 20), (10, 30, 220), (1, 2, 3)
@@ -391,3 +401,28 @@ def test_the_plain_mesh_is_preferred(tmp_path: Path) -> None:
     (folder / "abc.glb").unlink()
     with pytest.raises(GlbError, match="abc.basis.glb: not a binary glTF file"):
         load_scene(folder)
+
+
+# -- HM3D's own folders ------------------------------------------------------------------------------------
+
+
+def test_scenes_without_annotations_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "scenes" / "hm3d" / "val"
+    write_two_rooms(folder)
+    (scene,) = scene_folders(folder)
+    bare = folder / "00000-bare"
+    bare.mkdir()
+    shutil.copy(scene / f"{scene.name.split('-')[-1]}.glb", bare / "bare.glb")
+    assert scene_folders(folder) == [bare, scene] and annotated([bare, scene]) == [scene]
+    made = generate(GenerateConfig(split="val", scenes="hm3d", data=str(tmp_path), episodes=2, workers=1))
+    assert read_json(made)["scenes"] == [scene.name]
+    assert "1 annotated scenes, not 36" in capsys.readouterr().out
+    shutil.rmtree(scene)
+    with pytest.raises(SceneError, match=r"none of 1 scenes has a \.semantic\.glb .*semantic-annots"):
+        generate(GenerateConfig(split="val", scenes="hm3d", data=str(tmp_path), episodes=2, workers=1))
+
+
+@pytest.mark.parametrize("name", ["houses", "episodes", "workers"])
+def test_sizes_below_one(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{name}=0: must be at least 1"):
+        generate(GenerateConfig(split="val", data=str(tmp_path), **{name: 0}))

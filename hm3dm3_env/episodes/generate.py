@@ -24,7 +24,7 @@ from hm3dm3_env.episodes.sampler import EpisodePlan, NoEpisode, SamplingConfig, 
 from hm3dm3_env.episodes.scene_check import changed_files, scene_files
 from hm3dm3_env.episodes.schema import FORMAT, VERSION, EpisodeError, read_json
 from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, write_atomic
-from hm3dm3_env.scenes.hm3dsem import scene_folders
+from hm3dm3_env.scenes.hm3dsem import annotated, scene_folders
 from hm3dm3_env.sim.base import Body
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 from hm3dm3_env.workers import worker_pool
@@ -70,9 +70,13 @@ def generate(config: GenerateConfig) -> Path:
     """Generate a split and return the path of its header file.
 
     Raises:
-        ValueError: a split without defaults and no sizes given, or nothing came out.
-        SceneError: no scenes.
+        ValueError: a size below 1, a split without defaults and no sizes given, or nothing came out.
+        SceneError: no scenes, or none with annotations.
     """
+    for name in ("houses", "episodes", "workers"):
+        value = getattr(config, name)
+        if value is not None and value < 1:
+            raise ValueError(f"{name}={value}: must be at least 1")
     houses, episodes = SIZES.get(config.split, (config.houses, config.episodes))
     houses, episodes = config.houses or houses, config.episodes or episodes
     if houses is None or not episodes:
@@ -134,7 +138,9 @@ def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
     root = base / config.scenes
     if config.scenes == "hm3d":
         root = root / config.split
-    folders = scene_folders(root)
+    folders = annotated(scene_folders(root))
+    if len(folders) < houses:
+        print(f"{root}: {len(folders)} annotated scenes, not {houses}")
     return root, folders[:houses] if houses else folders
 
 
