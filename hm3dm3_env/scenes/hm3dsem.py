@@ -150,7 +150,7 @@ def is_scene_folder(folder: Path) -> bool:
 
 
 def annotated(folders: list[Path]) -> list[Path]:
-    """Those of the scene folders that say what is in them: 36 of HM3D's 100 val scenes, 145 of its 800 others.
+    """Those of the scene folders that say what is in them: 36 of HM3D's 100 val scenes, for one.
 
     Raises:
         SceneError: there are folders, and none has annotations.
