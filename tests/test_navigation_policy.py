@@ -1,0 +1,381 @@
+"""DAgRL behind the NavigationPolicy interface: memory, actions, published checkpoints, and the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from hm3dm3_env.task import ACTIONS, MOVES, WAIT, declare
+from policies.navigation.base import NO_ACTION, OVON_ACTIONS, STOP, Views, from_ovon, to_ovon
+from policies.navigation.decoder import Decoder, DecoderConfig, Memory
+from policies.navigation.network import OvonNetwork
+from policies.navigation.ovon import OvonPolicy
+from policies.navigation.siglip import GoalTable, ImageConfig, SiglipImages, SiglipText, prepare
+from tests.small_ovon import CONFIG, TINY, Tower, make_network, make_views, siglip_shapes
+
+
+def _decoder(config: DecoderConfig = TINY) -> Decoder:
+    return make_network(replace(CONFIG, decoder=config)).net.state_encoder.model
+
+
+# Actions
+
+
+def test_the_six_actions_of_ovon_are_moves_of_ours():
+    moves = from_ovon(np.arange(6))
+    assert [ACTIONS[a] for a in moves.actions] == ["wait", *OVON_ACTIONS[1:]]
+    assert moves.arrived.tolist() == [True] + [False] * 5
+
+
+def test_executed_moves_go_back_and_what_ovon_lacks_is_no_action():
+    moves = np.arange(1, 6)
+    assert (to_ovon(from_ovon(moves).actions) == moves).all()
+    others = np.array([WAIT, declare(0), declare(4), NO_ACTION])
+    assert (to_ovon(others) == NO_ACTION).all()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"rgb": np.zeros((2, 4, 4, 3), np.float32)}, "uint8"),
+        ({"rgb": np.zeros((3, 4, 4, 3), np.uint8)}, "got 3 frames"),
+        ({"previous": np.zeros(3, int)}, r"shape \(3,\)"),
+        ({"previous": np.array([1.0, 2.0])}, "integers"),
+        ({"previous": np.array([1, 11])}, "no action 11"),
+        ({"depth": np.zeros((2, 3, 3), np.float32)}, "depth"),
+    ],
+)
+def test_views_that_do_not_fit_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(make_views(2), **change)
+
+
+# Decoder and memory
+
+
+def test_steps_with_memory_equal_whole_sequences_far_beyond_the_context():
+    decoder, steps = _decoder(), 4 * TINY.context
+    x = torch.randn(3, steps, TINY.width, generator=torch.Generator().manual_seed(1))
+    whole = decoder(x)
+    memory, robots = Memory(TINY, 3), torch.arange(3)
+    stepped = torch.stack([decoder.step(x[:, t], memory, robots) for t in range(steps)], 1)
+    torch.testing.assert_close(stepped, whole, atol=1e-4, rtol=1e-4)
+
+
+def test_robots_that_restart_and_pause_at_different_times_do_not_touch_each_other():
+    decoder, steps = _decoder(), 30
+    x = torch.randn(3, steps, TINY.width, generator=torch.Generator().manual_seed(2))
+    restarts = {0: [0], 1: [0, 4, 17], 2: [0, 11]}
+    pauses = {0: range(5, 9), 1: (), 2: range(20, 22)}
+    memory = Memory(TINY, 3)
+    inputs: dict[tuple[int, int], list[torch.Tensor]] = {}
+    outputs: dict[tuple[int, int], list[torch.Tensor]] = {}
+    for t in range(steps):
+        for k in range(3):
+            if t in restarts[k]:
+                memory.clear(torch.tensor([k]))
+        active = torch.tensor([k for k in (2, 0, 1) if t not in pauses[k]])
+        for k, y in zip(active.tolist(), decoder.step(x[active, t], memory, active)):
+            task = (k, max(start for start in restarts[k] if start <= t))
+            inputs.setdefault(task, []).append(x[k, t])
+            outputs.setdefault(task, []).append(y)
+    assert len(inputs) == 6
+    for task, tokens in inputs.items():
+        torch.testing.assert_close(
+            torch.stack(outputs[task]), decoder(torch.stack(tokens)[None])[0], atol=1e-4, rtol=1e-4
+        )
+
+
+def test_a_layer_sees_the_context_and_nothing_before_it():
+    config = replace(TINY, layers=1)
+    decoder = _decoder(config)
+    x = torch.randn(1, 20, config.width, generator=torch.Generator().manual_seed(3))
+    changed = x.clone()
+    changed[0, 4] += 1
+    differs = (decoder(x) - decoder(changed)).abs().amax(-1)[0] > 1e-6
+    assert differs.nonzero()[:, 0].tolist() == list(range(4, 4 + config.context))
+
+
+def test_only_the_difference_of_positions_counts():
+    decoder = _decoder()
+    x = torch.randn(2, 5, TINY.width, generator=torch.Generator().manual_seed(4))
+    position = torch.arange(5).expand(2, 5)
+    torch.testing.assert_close(decoder(x, position + 31), decoder(x), atol=1e-4, rtol=1e-4)
+    assert (decoder(x, 2 * position) - decoder(x)).abs().max() > 1e-2
+
+
+def test_decoder_equals_the_llama_model_of_transformers():
+    transformers = pytest.importorskip("transformers")
+    llama = transformers.LlamaModel(
+        transformers.LlamaConfig(
+            vocab_size=1,
+            hidden_size=TINY.width,
+            intermediate_size=TINY.mlp,
+            num_hidden_layers=TINY.layers,
+            num_attention_heads=TINY.heads,
+            rms_norm_eps=TINY.epsilon,
+            pad_token_id=None,
+        )
+    ).eval()
+    decoder = _decoder()
+    left = llama.load_state_dict(decoder.state_dict(), strict=False)
+    assert left.unexpected_keys == [] and left.missing_keys == ["embed_tokens.weight"]
+    x = torch.randn(2, TINY.context, TINY.width, generator=torch.Generator().manual_seed(5))
+    with torch.no_grad():
+        theirs = llama(inputs_embeds=x).last_hidden_state
+    torch.testing.assert_close(decoder(x), theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_sizes_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="multiple of twice"):
+        DecoderConfig(width=36, heads=8)
+    with pytest.raises(ValueError, match="at least 1"):
+        DecoderConfig(context=0)
+
+
+def test_network_steps_equal_episodes():
+    network, n, steps = make_network(images=False), 2, 15
+    generator = torch.Generator().manual_seed(6)
+    features = torch.randn(n, steps, CONFIG.image_features, generator=generator)
+    goals = torch.randn(n, 1, CONFIG.goal_features, generator=generator).expand(-1, steps, -1)
+    previous = torch.randint(-1, 6, (n, steps), generator=generator)
+    logits, values = network(features, goals, previous)
+    memory, robots = network.memory(n), torch.arange(n)
+    for t in range(steps):
+        one, value = network.step(features[:, t], goals[:, t], previous[:, t], memory, robots)
+        torch.testing.assert_close(one, logits[:, t], atol=1e-3, rtol=1e-4)
+        torch.testing.assert_close(value, values[:, t], atol=1e-3, rtol=1e-4)
+
+
+def test_the_network_of_the_paper_has_its_size_and_takes_a_step():
+    network = OvonNetwork().eval()
+    config = network.config
+    assert config.token == 1568
+    # 4 (4 512^2 + 3 512 1024 + 2 512) + 512, projection, embedding, actor, critic.
+    assert sum(p.numel() for p in network.parameters()) == 10_490_368 + 803_328 + 224 + 3_078 + 513
+    memory = network.memory(3)
+    assert memory.keys.shape == (4, 3, 8, 100, 64)
+    with torch.inference_mode():
+        logits, values = network.step(
+            torch.zeros(2, 768), torch.zeros(2, 768), torch.tensor([-1, 5]), memory, torch.tensor([2, 0])
+        )
+    assert logits.shape == (2, 6) and values.shape == (2,)
+    assert memory.steps.tolist() == [1, 0, 1]
+
+
+# The policy
+
+
+def _drive(policy: OvonPolicy, seed: int, steps: int = 25, team: tuple[int, ...] = (0, 1, 2)) -> np.ndarray:
+    """(steps, robots of the team) actions, -1 for "arrived"."""
+    policy.reset(3, np.random.default_rng(seed))
+    done, previous = [], np.full(len(team), NO_ACTION)
+    for t in range(steps):
+        views = make_views(3, seed=100 + t)
+        rows = list(team)
+        moves = policy.act(rows, Views(views.rgb[rows], [views.goals[k] for k in rows], previous))
+        assert (moves.actions[moves.arrived] == WAIT).all() and (moves.actions < len(MOVES)).all()
+        previous = moves.actions
+        done.append(np.where(moves.arrived, -1, moves.actions))
+    return np.array(done)
+
+
+def test_the_same_seed_gives_the_same_actions_and_another_seed_others():
+    first = _drive(OvonPolicy(make_network()), seed=7)
+    assert (first == _drive(OvonPolicy(make_network()), seed=7)).all()
+    assert (first != _drive(OvonPolicy(make_network()), seed=8)).any()
+
+
+def test_what_a_robot_draws_does_not_depend_on_who_else_acts():
+    policy = OvonPolicy(make_network())
+    assert (_drive(policy, seed=7)[:, 1:2] == _drive(policy, seed=7, team=(1,))).all()
+
+
+def test_without_sampling_the_most_probable_action_is_taken_and_stop_is_handed_over():
+    network = make_network()
+    actor = network.action_distribution["linear"]
+    actor.weight.data[:] = 0
+    for number in range(6):
+        actor.bias.data = torch.eye(6)[number]
+        policy = OvonPolicy(network, sample=False)
+        policy.reset(1, np.random.default_rng(0))
+        moves = policy.act([0], make_views(1))
+        assert moves.arrived.tolist() == [number == STOP]
+        assert ACTIONS[moves.actions[0]] == ("wait" if number == STOP else OVON_ACTIONS[number])
+
+
+def test_actions_are_drawn_as_often_as_the_policy_says():
+    network = make_network()
+    actor = network.action_distribution["linear"]
+    actor.weight.data[:] = 0
+    probabilities = np.array([0.05, 0.4, 0.25, 0.0, 0.2, 0.1])
+    actor.bias.data = torch.from_numpy(np.log(probabilities + 1e-12)).float()
+    policy, n = OvonPolicy(network), 500
+    policy.reset(n, np.random.default_rng(3))
+    views = make_views(1)
+    many = Views(np.repeat(views.rgb, n, 0), views.goals * n, np.full(n, 1))
+    drawn = np.concatenate([_numbers(policy.act(range(n), many)) for _ in range(4)])
+    np.testing.assert_allclose(np.bincount(drawn, minlength=6) / len(drawn), probabilities, atol=0.05)
+    assert (drawn != 3).all()
+
+
+def _numbers(moves) -> np.ndarray:
+    return np.where(moves.arrived, STOP, to_ovon(moves.actions))
+
+
+def test_restart_forgets_one_robot_only():
+    def values(restart: bool, fresh: bool = False) -> np.ndarray:
+        policy = OvonPolicy(make_network())
+        policy.reset(2, np.random.default_rng(0))
+        for t in range(0 if fresh else 5):
+            policy.act([0, 1], make_views(2, seed=t))
+        if restart:
+            policy.restart([1])
+        policy.act([0, 1], make_views(2, seed=9))
+        return policy.values
+
+    kept, restarted, fresh = values(False), values(True), values(False, fresh=True)
+    np.testing.assert_allclose(restarted[0], kept[0], atol=1e-4)
+    np.testing.assert_allclose(restarted[1], fresh[1], atol=1e-4)
+    assert abs(kept[1] - fresh[1]) > 1e-2
+
+
+def test_all_inputs_of_a_step_matter():
+    def value(views: Views) -> float:
+        policy = OvonPolicy(make_network())
+        policy.reset(1, np.random.default_rng(0))
+        policy.act([0], make_views(1))
+        policy.act([0], views)
+        return float(policy.values[0])
+
+    views = make_views(1)
+    assert value(views) == value(make_views(1))
+    for changed in (
+        replace(views, rgb=255 - views.rgb),
+        replace(views, goals=[-views.goals[0]]),
+        replace(views, previous=np.array([2])),
+        replace(views, previous=np.array([declare(1)])),
+    ):
+        assert abs(value(changed) - value(views)) > 1e-3
+    # What cannot be told apart in OVON: waiting, declaring, nothing yet.
+    assert value(replace(views, previous=np.array([WAIT]))) == value(
+        replace(views, previous=np.array([NO_ACTION]))
+    )
+
+
+def test_wrong_calls_are_refused():
+    policy = OvonPolicy(make_network())
+    policy.reset(2, np.random.default_rng(0))
+    for robots in ([0, 2], [1, 1], [-1, 0]):
+        with pytest.raises(ValueError, match="at most once, from 0 to 1"):
+            policy.act(robots, make_views(2))
+    with pytest.raises(ValueError, match="views have 2 rows"):
+        policy.act([0], make_views(2))
+    with pytest.raises(ValueError, match="no encoder"):
+        policy.act([0], replace(make_views(1), goals=["chair"]))
+    with pytest.raises(ValueError, match=r"takes \(10,\)"):
+        policy.act([0], replace(make_views(1), goals=[np.zeros(9, np.float32)]))
+    with pytest.raises(ValueError, match="at least one robot"):
+        policy.reset(0, np.random.default_rng(0))
+    assert policy.act([], make_views(0)).actions.shape == (0,)
+    blind = OvonPolicy(make_network(images=False))
+    blind.reset(1, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="without an image tower"):
+        blind.act([0], make_views(1))
+
+
+# Goals and frames
+
+
+def test_a_table_of_goals_is_kept_and_used(tmp_path):
+    rng = np.random.default_rng(0)
+    vectors = {w: rng.normal(size=CONFIG.goal_features).astype(np.float32) for w in ("sofa", "chair")}
+    GoalTable(vectors).save(tmp_path / "a.npz")
+    GoalTable(dict(reversed(vectors.items()))).save(tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    table = GoalTable.load(tmp_path / "a.npz")
+    assert (table.embed("sofa") == vectors["sofa"]).all()
+    policies = [OvonPolicy(make_network(), table), OvonPolicy(make_network())]
+    for policy, goal in zip(policies, ("sofa", vectors["sofa"])):
+        policy.reset(1, np.random.default_rng(0))
+        policy.act([0], replace(make_views(1), goals=[goal]))
+    assert policies[0].values == policies[1].values
+    with pytest.raises(ValueError, match="'lamp' is not among the 2"):
+        table.embed("lamp")
+
+
+def test_broken_tables_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none.npz: no such table"):
+        GoalTable.load(tmp_path / "none.npz")
+    (tmp_path / "bad.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="bad.npz: not a table"):
+        GoalTable.load(tmp_path / "bad.npz")
+    with pytest.raises(ValueError, match="one shape"):
+        GoalTable({"a": np.zeros(2), "b": np.zeros(3)})
+
+
+def test_frames_are_squeezed_into_the_square_and_scaled():
+    rgb = torch.zeros(1, 640, 360, 3, dtype=torch.uint8)
+    rgb[:, :, 180:, 0] = 255
+    x = prepare(rgb, ImageConfig())
+    assert x.shape == (1, 3, 256, 256)
+    assert x[0, 0, :, 10].unique().tolist() == [-1] and x[0, 0, :, -10].unique().tolist() == [1]
+    assert x[0, 1:].unique().tolist() == [-1]
+
+
+def test_frames_are_cut_to_whole_numbers_between_the_resizings():
+    rgb = torch.tensor([1, 2], dtype=torch.uint8).view(1, 2, 1, 1).expand(1, 2, 2, 3)
+    x = prepare(rgb, ImageConfig(first=1, side=1, mean=0.0, deviation=1.0))
+    np.testing.assert_allclose(x * 255, np.ones((1, 3, 1, 1)))
+
+
+def test_the_image_tower_stays_frozen_and_in_evaluation_mode():
+    network = OvonNetwork(CONFIG, SiglipImages(Tower(), CONFIG.image)).train()
+    assert network.training and not network.net.visual_encoder.training
+    assert not any(p.requires_grad for p in network.net.visual_encoder.parameters())
+
+
+def test_timms_tower_has_the_published_names(monkeypatch, tmp_path):
+    timm = pytest.importorskip("timm")
+    small = {"img_size": 32, "embed_dim": 24, "depth": 2, "num_heads": 2}
+    create = timm.create_model
+    monkeypatch.setattr(timm, "create_model", lambda *a, **k: create(*a, **k, **small))
+    config = ImageConfig(first=28, side=32)
+    tower = SiglipImages.build(config=config)
+    names = {name.removeprefix("model.") for name in tower.state_dict()}
+    assert names == set(siglip_shapes(24, 2, 32, 16, 4 * 24))
+    frames = torch.randint(0, 256, (2, 40, 30, 3), dtype=torch.uint8)
+    assert tower(frames).shape == (2, 24)
+    torch.save(tower.model.state_dict(), tmp_path / "tower.pth")
+    again = SiglipImages.build(str(tmp_path / "tower.pth"), config)
+    assert torch.equal(again(frames), tower(frames))
+    with pytest.raises(FileNotFoundError, match="no such file of weights"):
+        SiglipImages.build(str(tmp_path / "none.pth"))
+
+
+def test_open_clips_text_tower_embeds_words(tmp_path):
+    open_clip = pytest.importorskip("open_clip")
+    safetensors = pytest.importorskip("safetensors.torch")
+    sizes = {
+        "embed_dim": 10,
+        "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16},
+        "text_cfg": {"context_length": 16, "width": 16, "heads": 2, "layers": 2},
+    }
+    model = open_clip.CustomTextCLIP(**sizes)
+    text = SiglipText(model, open_clip.SimpleTokenizer(context_length=16), 16)
+    chair, again, sofa = text.embed("chair"), text.embed("chair"), text.embed("sofa")
+    assert chair.shape == (10,) and chair.dtype == np.float32
+    assert (chair == again).all() and (chair != sofa).any()
+    assert abs(np.linalg.norm(chair) - 1) > 1e-3
+    assert (GoalTable.make(text, ["chair"]).embed("chair") == chair).all()
+
+    config = {"model_cfg": sizes | {"custom_text": True}, "preprocess_cfg": {}}
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
+    safetensors.save_file(model.state_dict(), tmp_path / "open_clip_model.safetensors")
+    np.testing.assert_allclose(SiglipText.load(str(tmp_path)).embed("chair"), chair, atol=1e-6)
+    with pytest.raises(FileNotFoundError, match="open_clip_config.json"):
+        SiglipText.load(str(tmp_path / "elsewhere"))
