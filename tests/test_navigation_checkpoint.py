@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
+import types
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ from policies.navigation import ovon
 from policies.navigation.checkpoint import CheckpointError, load_ovon, read
 from policies.navigation.network import OvonConfig, OvonNetwork
 from policies.navigation.ovon import OvonPolicy
-from policies.navigation.siglip import SiglipImages
+from policies.navigation.siglip import GoalTable, SiglipImages, SiglipText
 from tests.small_ovon import (
     CONFIG,
     Tower,
@@ -82,6 +85,34 @@ def test_the_config_is_read_and_nothing_of_it_is_run(tmp_path):
     contents = read(_save(tmp_path / "a.pth", make_weights()))
     assert contents.settings == make_settings()
     assert any(name.startswith("omegaconf.") for name in contents.foreign)
+
+
+def test_classes_of_packages_that_are_not_installed_are_read_as_data(tmp_path, monkeypatch):
+    module = types.ModuleType("habitat_of_theirs")
+
+    @dataclass
+    class Transformer:
+        n_heads: int = 8
+        note: str | None = None
+
+    @dataclass
+    class Theirs:
+        backbone: str = "siglip"
+        size: tuple[int, int] = (224, 224)
+        inner: Transformer = field(default_factory=Transformer)
+
+    for name in (Transformer, Theirs):
+        name.__module__, name.__qualname__ = module.__name__, name.__name__
+        setattr(module, name.__name__, name)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    path = tmp_path / "a.pth"
+    config = {"policy": OmegaConf.structured(Theirs)}
+    torch.save({"state_dict": make_weights(), "config": OmegaConf.create(config)}, path)
+    monkeypatch.delitem(sys.modules, module.__name__)
+    contents = read(path)
+    inner = {"n_heads": 8, "note": None}
+    assert contents.settings == {"policy": {"backbone": "siglip", "size": [224, 224], "inner": inner}}
+    assert "habitat_of_theirs.Theirs" in contents.foreign
 
 
 class _Harm:
@@ -195,6 +226,27 @@ def test_files_that_are_no_checkpoints_are_named(tmp_path):
     (tmp_path / "cut.pth").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="cut.pth: not a torch checkpoint"):
         read(tmp_path / "cut.pth")
+
+
+def test_a_policy_is_loaded_from_a_checkpoint_and_a_table_of_goals(tmp_path, monkeypatch):
+    _save(tmp_path / "dagrl.pth", make_weights())
+    GoalTable({"sofa": np.ones(CONFIG.goal_features)}).save(tmp_path / "goals.npz")
+    monkeypatch.setattr(ovon, "load_ovon", lambda path, trusted, device: _load(path, trusted=trusted))
+    policy = OvonPolicy.load(tmp_path / "dagrl.pth", tmp_path / "goals.npz")
+    policy.reset(1, np.random.default_rng(0))
+    policy.act([0], replace(make_views(1), goals=["sofa"]))
+    assert np.isfinite(policy.values).all()
+    with pytest.raises(FileNotFoundError, match="no open_clip_config.json"):
+        OvonPolicy.load(tmp_path / "dagrl.pth", tmp_path)
+
+
+def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "timm", None)
+    monkeypatch.setitem(sys.modules, "open_clip", None)
+    with pytest.raises(ImportError, match=r"needs timm: pip install 'hm3dm3\[vision\]'"):
+        load_ovon(_save(tmp_path / "dagrl.pth", make_weights()))
+    with pytest.raises(ImportError, match="needs open_clip"):
+        SiglipText.load()
 
 
 # The command

@@ -9,6 +9,7 @@ habitat nor OVON need be installed.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -186,10 +187,9 @@ class Report:
             reasons.setdefault(reason, []).append(name)
         lines += ["", *(f"set aside, {len(names)} tensors: {reason}" for reason, names in reasons.items())]
         if self.foreign:
-            packages = sorted({name.split(".")[0] for name in self.foreign})
-            lines.append(
-                f"not loaded: {len(self.foreign)} classes of {', '.join(packages)}; only their data was read"
-            )
+            packages = {name.split(".")[0] for name in self.foreign} - sys.stdlib_module_names
+            origin = ", ".join([*sorted(packages), "Python"])
+            lines.append(f"not loaded: {len(self.foreign)} classes of {origin}; only their data was read")
         lines += ["", "fits" if self.fits else "does not fit:", *(f"  {line}" for line in self.problems())]
         return "\n".join(lines)
 

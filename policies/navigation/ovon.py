@@ -20,16 +20,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from policies.navigation.base import NO_ACTION, Moves, Views, from_ovon, to_ovon
+from policies.navigation.base import NO_ACTION, Moves, NavigationPolicy, Views, from_ovon, to_ovon
 from policies.navigation.checkpoint import compare, load_ovon, read
 from policies.navigation.network import OvonNetwork
-from policies.navigation.siglip import GoalEncoder, SiglipImages
+from policies.navigation.siglip import TEXT_MODEL, GoalEncoder, GoalTable, SiglipImages, SiglipText
 
 __all__ = ["OvonPolicy", "load_ovon", "main"]
 
 
-class OvonPolicy:
-    """Drives robots with DAgRL.
+class OvonPolicy(NavigationPolicy):
+    """Drives robots with DAgRL. It was trained on frames 360 wide and 640 high with a horizontal field of
+    view of 42 degrees, 1.31 m above the floor (OVON's task `objectnav_stretch_hm3d`); frames of other sizes
+    are taken, and are other than what it knows.
 
     A robot whose goal changes must be restarted: DAgRL was trained with one goal an episode. Depth is not
     used.
@@ -53,6 +55,35 @@ class OvonPolicy:
         self._memory = network.memory(0)
         self._rngs: list[np.random.Generator] = []
         self._embedded: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def load(
+        cls,
+        checkpoint: Path | str,
+        goals: Path | str = TEXT_MODEL,
+        sample: bool = True,
+        trusted: bool = False,
+        device: torch.device | str = "cpu",
+    ) -> OvonPolicy:
+        """The policy of a published checkpoint.
+
+        Args:
+            checkpoint: the file (dagrl.pth).
+            goals: a .npz that `GoalTable.save` wrote, or a source of the text tower as `SiglipText.load`
+                takes it.
+            sample: as above.
+            trusted: as of `checkpoint.read`.
+            device: of the network.
+
+        Raises:
+            FileNotFoundError: a file that is not there.
+            ValueError: one that does not fit.
+            ImportError: timm or open_clip is needed and not installed.
+        """
+        table = str(goals).endswith(".npz")
+        encoder: GoalEncoder = GoalTable.load(goals) if table else SiglipText.load(str(goals))
+        network, _ = load_ovon(checkpoint, trusted=trusted, device=device)
+        return cls(network, encoder, sample)
 
     def reset(self, robots: int, rng: np.random.Generator) -> None:
         """A new episode; each robot draws from a generator of its own, spawned from `rng`, so that what one
