@@ -22,12 +22,14 @@ from tqdm import tqdm
 
 from hm3dm3_env.files import write_atomic
 from hm3dm3_env.render.panels import agent_color, goal_color
-from train.shards import read_table, shard_files, shard_rows
+from train.shards import read_table, shard_rows, whole_files
 
 _MARGIN = 2
 """Cells around what is known that a picture shows."""
 _PAPER = {"fc": "white", "ec": "none", "alpha": 0.75, "pad": 1}
 """The ground of a text on the map."""
+_OUT = (0.5, 0.5, 0.5)
+"""The colour of a robot that may not act."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +48,18 @@ def draw_samples(config: InspectConfig) -> list[Path]:
     """Draw `count` samples, chosen at random, and return the pictures.
 
     Raises:
-        ShardError: no samples, or damaged ones. ValueError: a count below 1.
+        ShardError: no samples, or damaged ones.
+        ValueError: a count below 1, a negative seed, or no such round.
     """
-    if config.count < 1:
-        raise ValueError(f"count: {config.count}: must be at least 1")
-    files = [
-        path
-        for path in shard_files(config.dataset)
-        if config.round is None or path.parent.name == f"round={config.round:02d}"
-    ]
+    for name, least in (("count", 1), ("seed", 0)):
+        if getattr(config, name) < least:
+            raise ValueError(f"{name}: {getattr(config, name)}: must be at least {least}")
+    files = whole_files(config.dataset)
+    there = sorted({int(path.parent.name.removeprefix("round=")) for path in files})
+    if config.round is not None:
+        files = [path for path in files if path.parent.name == f"round={config.round:02d}"]
     if not files:
-        raise ValueError(f"round: {config.dataset} has no round {config.round}")
+        raise ValueError(f"round: {config.dataset} has no round {config.round}; it has {there}")
     ends = np.cumsum([shard_rows(path) for path in files])
     chosen = np.sort(np.random.default_rng(config.seed).permutation(ends[-1])[: config.count])
     pictures = []
@@ -65,7 +68,8 @@ def draw_samples(config: InspectConfig) -> list[Path]:
         row = read_table(files[number]).slice(int(index - (ends[number] - shard_rows(files[number]))), 1)
         value = row.to_pylist()[0]
         round_name = files[number].parent.name.replace("=", "-")
-        path = Path(config.out) / f"{round_name}-{value['episode']}-step-{value['step']:03d}.png"
+        name = f"{round_name}-{files[number].stem}-{value['episode']}-step-{value['step']:03d}.png"
+        path = Path(config.out) / name
         write_atomic(path, picture(value))
         pictures.append(path)
     print(f"{len(pictures)} of {ends[-1]} samples: {config.out}")
@@ -97,6 +101,7 @@ def picture(row: dict[str, Any]) -> bytes:
         left, right = above.subplots(1, 2, width_ratios=(1.25, 1))
         _map(left, grid, row, poses, extent, bounds)
         _costs(right, row)
+        below.suptitle("heat: where each goal may be (bright: likely; grey: unknown)", fontsize=9)
         for j, axes in enumerate(np.atleast_1d(below.subplots(1, m))):
             shown = np.ma.masked_where(grid[0] > 0.999, heat[j])
             axes.set_facecolor("0.9")
@@ -156,10 +161,10 @@ def _map(
     _robots(axes, poses, row["active"], 0.9)
     for k, (px, _, pz, *_) in enumerate(poses):
         goal = row["label"][k]
-        text = f"R{k}" + (f" → {goal}" if goal >= 0 else "")
+        text = f"R{k}" + (f" → {goal}" if goal >= 0 else "" if row["active"][k] else " (out)")
         axes.annotate(
             text, (px, pz), fontsize=9, fontweight="bold", xytext=(7, -12), textcoords="offset points",
-            color=_color(agent_color(k)), bbox=_PAPER, zorder=6,
+            color=_color(agent_color(k)) if row["active"][k] else _OUT, bbox=_PAPER, zorder=6,
         )  # fmt: skip
     _window(axes, bounds)
     axes.plot([bounds[0] + 0.5, bounds[0] + 2.5], [bounds[2] - 0.5] * 2, color="black", lw=2)
@@ -169,7 +174,7 @@ def _map(
 
 def _robots(axes: Axes, poses: np.ndarray, active: Sequence[bool], length: float) -> None:
     for k, (x, _, z, heading, _) in enumerate(poses):
-        color = _color(agent_color(k)) if active[k] else (0.5, 0.5, 0.5)
+        color = _color(agent_color(k)) if active[k] else _OUT
         axes.scatter(x, z, s=45 * length, color=color, zorder=4)
         axes.annotate(
             "", (x - np.sin(heading) * length, z - np.cos(heading) * length), (x, z),
@@ -200,10 +205,10 @@ def _costs(axes: Axes, row: dict[str, Any]) -> None:
     axes.set_xticks(range(m + 1), [*(f"goal {j}" for j in range(m)), "no goal"])
     axes.set_yticks(range(k), [f"R{i}" for i in range(k)])
     for i, label in enumerate(axes.get_yticklabels()):
-        label.set_color(_color(agent_color(i)))
+        label.set_color(_color(agent_color(i)) if row["active"][i] else _OUT)
     axes.set_title(
         f"makespan after each choice, metres (best: {row['oracle_makespan']:.1f})\n"
-        "framed: the oracle's choice; dashed: what was done",
+        "framed: the oracle's choice; dashed: what was done\n∞: somebody must go; -: no choice",
         fontsize=9,
     )
 
