@@ -342,7 +342,8 @@ def test_pictures(samples: Path, tmp_path: Path) -> None:
     assert len(pictures) == 3 and all(p.read_bytes().startswith(b"\x89PNG") for p in pictures)
     assert len({p.read_bytes() for p in pictures}) == 3
     for arguments, words in (
-        (["count=0"], "count: 0"), (["round=4"], "no round 4"), ([f"dataset={tmp_path}"], "no samples"),
+        (["count=0"], "count: 0"), (["round=4"], "no round 4; it has [0]"),
+        ([f"dataset={tmp_path}"], "no samples"),
     ):  # fmt: skip
         inspect = ("inspect", f"dataset={samples}", f"out={tmp_path / 'bad'}", *arguments)
         bad = run_module("train.dataset", *inspect)
@@ -367,7 +368,11 @@ def test_other_settings_need_another_folder(
         ({"limit": 0}, "limit"),
         ({"episodes_per_shard": 0}, "episodes_per_shard"),
         ({"split": "nowhere"}, "nowhere"),
-        ({"checkpoint": "none.pt"}, r"none\.pt"),
+        ({"checkpoint": "none.pt"}, r"none\.pt: no such checkpoint"),
+        ({"size": 0}, "size=0"),
+        ({"workers": 0}, "workers=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"round": -1}, "round=-1"),
     ],
 )
 def test_bad_input(change: dict[str, Any], words: str, collect_config: DatasetConfig, tmp_path: Path) -> None:

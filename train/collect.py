@@ -33,6 +33,15 @@ class MixtureConfig:
     """Label the state every so many steps too, without assigning anew (0: at the three events only, as the
     paper's data set). Small runs get more out of an episode this way."""
 
+    def __post_init__(self) -> None:
+        if not (self.oracle >= 0 and self.random >= 0 and self.oracle + self.random <= 1 + 1e-9):
+            raise ValueError(
+                f"mixture.oracle={self.oracle}, mixture.random={self.random}: "
+                "must not be negative, nor more than 1 together"
+            )
+        if self.snapshots < 0:
+            raise ValueError(f"mixture.snapshots={self.snapshots}: must be at least 0")
+
 
 @dataclass(frozen=True)
 class Label:

@@ -38,6 +38,15 @@ class DaggerConfig:
     """Where samples come from; its size, round, checkpoint and mixture are set here, by round."""
     train: TrainConfig = field(default_factory=TrainConfig)
 
+    def __post_init__(self) -> None:
+        for name in ("rounds", "samples"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
+        if not self.oracle_share or not all(0 <= share <= 1 for share in self.oracle_share):
+            raise ValueError(
+                f"oracle_share={list(self.oracle_share)}: must be one share a round, each between 0 and 1"
+            )
+
 
 def dagger(config: DaggerConfig) -> Path:
     """Run all rounds and return the last checkpoint's path.

@@ -32,7 +32,18 @@ from hm3dm3_env.workers import worker_pool
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
 from train.draw import InspectConfig, draw_samples
-from train.shards import SCHEMA, SCHEMA_VERSION, ShardError, read_table, shard_files, shard_rows, write_shard
+from train.shards import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    ShardError,
+    check_listed,
+    only_run,
+    read_manifest,
+    read_table,
+    shard_files,
+    shard_rows,
+    write_shard,
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,18 @@ class DatasetConfig:
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
 
+    def __post_init__(self) -> None:
+        for name, least in (("size", 1), ("limit", 1), ("episodes_per_shard", 1), ("workers", 1),
+                            ("seed", 0), ("round", 0)):  # fmt: skip
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name}={value}: must be at least {least}")
+        if self.features.grid < 1 or not self.features.cell > 0:
+            raise ValueError(
+                f"features.grid={self.features.grid}, features.cell={self.features.cell}: "
+                "must be at least 1 and more than 0 metres"
+            )
+
 
 @dataclass(frozen=True)
 class Job:
@@ -73,24 +96,31 @@ def collect(config: DatasetConfig) -> Path:
     """Collect until there are `size` samples in this round; returns the data set's folder.
 
     Raises:
-        EpisodeError: the split is missing. ShardError: the folder holds another run's samples,
-            or the split no episodes. ValueError: a size that cannot be.
+        EpisodeError: the split is missing. CheckpointError: the learner's file cannot be used.
+        ShardError: the folder holds another run's samples or damaged ones, another run is writing into it,
+            or the split has no episodes.
     """
-    if config.episodes_per_shard < 1 or (config.limit is not None and config.limit < 1):
-        raise ValueError("episodes_per_shard and limit must be at least 1")
-    folder = Path(config.out)
-    part = folder / "data" / f"round={config.round:02d}"
-    episodes = load_split(data_root(config.data), config.split)[: config.limit]
+    data, folder = data_root(config.data), Path(config.out)
+    episodes = load_split(data, config.split)[: config.limit]
     if not episodes:
-        raise ShardError(f"split {config.split!r} has no episodes")
-    settings = _settings(config)
-    stamp = folder / "meta" / f"round-{config.round:02d}.json"
-    if stamp.exists() and stamp.read_bytes() != json_bytes(settings, 1):
-        raise ShardError(
-            f"{stamp}: round {config.round} was started with other settings; "
-            f"use another out= or delete {part}"
-        )
-    write_atomic(stamp, json_bytes(settings, 1))
+        header = data / "episodes" / config.split / f"{config.split}.json.gz"
+        raise ShardError(f"{header}: no episodes; generate the split again, or choose another split=")
+    if config.checkpoint:
+        from higa.checkpoint import load
+
+        load(config.checkpoint, "cpu")  # it can be used, or an error says why not before anything is written
+    with only_run(folder):
+        _collect(config, folder, episodes)
+    return folder
+
+
+def _collect(config: DatasetConfig, folder: Path, episodes: list[Episode]) -> None:
+    """Collect into a folder that no other run writes into."""
+    part = folder / "data" / f"round={config.round:02d}"
+    _start(folder / "meta" / f"round-{config.round:02d}.json", part, _settings(config))
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        check_listed(folder, manifest)
     chunks = _chunks(episodes, config.episodes_per_shard)
     bar = tqdm(total=config.size, desc=f"samples (round {config.round})", unit="sample")
     total, number = 0, 0
@@ -119,21 +149,47 @@ def collect(config: DatasetConfig) -> Path:
         if pool:
             pool.shutdown(cancel_futures=True)
         bar.close()
-    if not _finished(folder, part, number):
+    if not _finished(folder, part, number, manifest):
         for extra in part.glob("part-*.parquet"):  # work that ran ahead of the end
             if int(extra.stem.split("-")[1]) >= number:
                 extra.unlink()
         _write_info(folder)
     print(f"{total} samples in {number} shards: {part}")
-    return folder
 
 
-def _finished(folder: Path, part: Path, number: int) -> bool:
+def _start(stamp: Path, part: Path, settings: dict[str, Any]) -> None:
+    """Write a round's settings, unless its shards were made with others; a killed run's half files go.
+
+    Raises:
+        ShardError: there are shards of other settings, or of unknown ones.
+    """
+    fix = f"use another out=, or delete {part} to collect this round anew"
+    if any(part.glob("part-*.parquet")) and not (
+        stamp.exists() and stamp.read_bytes() == json_bytes(settings, 1)
+    ):
+        if not stamp.exists():
+            raise ShardError(
+                f"{stamp}: no such file, but {part} holds shards: their settings are not known; {fix}"
+            )
+        try:
+            before = json.loads(stamp.read_bytes())
+        except ValueError:
+            before = {}
+        before = before if isinstance(before, dict) else {}
+        now = json.loads(json_bytes(settings))
+        other = sorted(key for key in {*now, *before} if now.get(key, ()) != before.get(key, ()))
+        why = " (the split was generated again)" if other == ["episodes"] else ""
+        raise ShardError(f"{stamp}: {', '.join(other)}: the shards were made with other settings{why}; {fix}")
+    for half in part.glob(".part-*.tmp"):
+        half.unlink()
+    write_atomic(stamp, json_bytes(settings, 1))
+
+
+def _finished(folder: Path, part: Path, number: int, manifest: dict[str, Any] | None) -> bool:
     """Whether the manifest lists more shards of this round than a smaller run asked for: they stay."""
-    info = folder / "meta" / "info.json"
-    if not info.exists():
+    if manifest is None:
         return False
-    listed = [folder / shard["file"] for shard in json.loads(info.read_bytes())["shards"]]
+    listed = [folder / shard["file"] for shard in manifest["shards"]]
     mine = [path for path in listed if path.parent == part]
     return len(mine) > number and all(path.exists() for path in mine)
 

@@ -15,13 +15,14 @@ import torch
 from higa.features import AGENT_FEATURES, GOAL_FEATURES, MAP_CHANNELS, PAIR_FEATURES, Decision
 from higa.network import Batch
 from hm3dm3_env.files import sha256
-from train.shards import ShardError, read_table, shard_files
+from train.shards import ShardError, read_table, whole_files
 
 _COLUMNS = [
     "scene", "robots", "goals", "grid_side", "grid", "heat", "agent_features", "goal_features",
     "pair_features", "active", "open", "label", "costs", "idle_costs",
 ]  # fmt: skip
-_BLANK: dict[str, float] = {"label": -1, "costs": np.nan, "idle_costs": np.nan}
+_INPUTS = ("grid", "heat", "agents", "goals", "pairs", "active", "open")
+"""Arrays that the network gets."""
 
 
 class SampleSet:
@@ -66,10 +67,7 @@ class SampleSet:
     def batch(self, indices: np.ndarray) -> Batch:
         """The rows `indices` (B,) as one batch on the CPU."""
         rows = self.rows[indices]
-        tensors = {
-            name: torch.from_numpy(self.arrays[name][rows])
-            for name in ("grid", "heat", "agents", "goals", "pairs", "active", "open", "label")
-        }
+        tensors = {name: torch.from_numpy(self.arrays[name][rows]) for name in (*_INPUTS, "label")}
         return Batch(**{**tensors, "grid": tensors["grid"] / 255, "heat": tensors["heat"] / 255})
 
     def subset(self, keep: np.ndarray) -> SampleSet:
@@ -83,7 +81,8 @@ class SampleSet:
         return self.subset((self.arrays["label"][self.rows] >= 0).any(1))
 
     def split(self, share: float) -> tuple[SampleSet, SampleSet]:
-        """Training and held-out rows: every n-th scene is held out (none, if there are fewer than four)."""
+        """Training and held-out rows: every n-th scene in order of names is held out, n = 1 / share rounded,
+        2 at least; none, if there are fewer than four scenes or the share is 0."""
         mine = self.scenes[self.rows]
         names = np.unique(mine)
         step = max(int(round(1 / share)), 2) if share > 0 else 0
@@ -91,17 +90,19 @@ class SampleSet:
         return self.subset(~held), self.subset(held)
 
     def digest(self) -> str:
-        """Hex SHA-256 of what a run trains on."""
-        return sha256(b"".join(self.arrays[name][self.rows].tobytes() for name in ("pairs", "label", "grid")))
+        """Hex SHA-256 of what a run trains on: the inputs and labels of the rows, in order."""
+        parts = [self.arrays[name][self.rows] for name in (*_INPUTS, "label")]
+        return sha256("".join(f"{part.shape} {sha256(part.tobytes())}\n" for part in parts).encode())
 
 
 def open_samples(folder: Path | str, last_round: int | None = None) -> SampleSet:
     """All samples of a data set, up to a DAgger round, in order of rounds and shards.
 
     Raises:
-        ShardError: no samples, damaged ones, or grids of different sizes.
+        ShardError: no samples, an unfinished collection, damaged or missing shards, or grids of different
+            sizes.
     """
-    files = shard_files(folder, last_round)
+    files = whole_files(folder, last_round)
     sizes, side = [np.zeros((0, 2), np.int64)], 0
     for path in files:
         head = read_table(path, ["robots", "goals", "grid_side"])

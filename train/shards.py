@@ -10,7 +10,10 @@ Arrays are flat: a row says how many robots and goals it has, the file's metadat
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from higa.features import AGENT_FEATURES, GOAL_FEATURES, MAP_CHANNELS, PAIR_FEATURES
-from hm3dm3_env.files import write_atomic
+from hm3dm3_env.files import sha256, write_atomic
 from train.collect import MAP_CELL, Sample
 
 SCHEMA_VERSION = 2
@@ -153,7 +156,8 @@ def shard_files(folder: Path | str, last_round: int | None = None) -> list[Path]
     files = [
         path
         for path in sorted(Path(folder).glob("data/round=*/part-*.parquet"))
-        if last_round is None or int(path.parent.name.removeprefix("round=")) <= last_round
+        if (number := path.parent.name.removeprefix("round=")).isdigit()
+        and (last_round is None or int(number) <= last_round)
     ]
     if not files:
         raise ShardError(
@@ -161,6 +165,109 @@ def shard_files(folder: Path | str, last_round: int | None = None) -> list[Path]
             f"make them with `python -m train.dataset out={folder}`"
         )
     return files
+
+
+def whole_files(folder: Path | str, last_round: int | None = None) -> list[Path]:
+    """As `shard_files`, compared with the manifest; a folder of shards alone has nothing to compare with.
+
+    Raises:
+        ShardError: there are none, the collection has not finished, or a shard is missing or changed.
+    """
+    files, manifest = shard_files(folder, last_round), read_manifest(folder)
+    place = Path(folder) / "meta" / "info.json"
+    again = f"run `python -m train.dataset out={folder}` again with the settings of meta/round-*.json"
+    if manifest is None:
+        if list(Path(folder).glob("meta/round-*.json")):
+            raise ShardError(f"{place}: no such file: the collection has not finished; {again}")
+        return files
+    check_listed(folder, manifest, set(files))
+    listed = {Path(folder) / shard["file"] for shard in manifest["shards"]}
+    for path in files:
+        if path not in listed:
+            raise ShardError(f"{path}: not listed in {place}: the collection has not finished; {again}")
+    rounds = {path.parent for path in files}
+    for path in sorted(listed - set(files)):
+        if path.parent in rounds:
+            raise ShardError(f"{path}: listed in {place}, but missing; {again}")
+    return files
+
+
+def read_manifest(folder: Path | str) -> dict[str, Any] | None:
+    """What `meta/info.json` says; None where there is none.
+
+    Raises:
+        ShardError: damaged, or of another schema version.
+    """
+    path = Path(folder) / "meta" / "info.json"
+    if not path.exists():
+        return None
+    try:
+        value = json.loads(path.read_bytes())
+        for shard in value["shards"]:
+            if not isinstance(shard["file"], str) or not isinstance(shard["sha256"], str):
+                raise TypeError("shards: file and sha256 must be texts")
+        version = value["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise ShardError(
+            f"{path}: not a manifest ({problem}); delete it and run train.dataset again"
+        ) from error
+    if version != SCHEMA_VERSION:
+        raise ShardError(
+            f"{path}: schema version {version}; this release reads {SCHEMA_VERSION}: "
+            "collect the samples again into another folder"
+        )
+    return value
+
+
+def check_listed(folder: Path | str, manifest: dict[str, Any], files: set[Path] | None = None) -> None:
+    """Compare the shards (of `files`, if given) that a manifest lists and that are there with its hashes.
+
+    Raises:
+        ShardError: a shard was changed or damaged since.
+    """
+    for shard in manifest["shards"]:
+        path = Path(folder) / shard["file"]
+        if (
+            (files is None or path in files)
+            and path.exists()
+            and sha256(path.read_bytes()) != shard["sha256"]
+        ):
+            raise ShardError(
+                f"{path}: sha256: not the one in meta/info.json: the file was changed or damaged; "
+                "delete it and run train.dataset again"
+            )
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Hold a data set's folder against other runs that write into it; a killed run's hold ends with it.
+
+    Where the system has no `flock` (Windows), nothing is held.
+
+    Raises:
+        ShardError: another run holds it, or it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ShardError(f"{folder}: cannot be made ({error.strerror}); choose another out=") from error
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    hold = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ShardError(
+                f"{folder}: another run is collecting into it; wait for its end, or use another out="
+            ) from error
+        yield
+    finally:
+        os.close(hold)
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:

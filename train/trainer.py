@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ class TrainConfig:
     """Peak of a one-cycle schedule (AdamW)."""
     weight_decay: float = 0.02
     held_out: float = 0.15
-    """Share of scenes whose samples are never trained on; the epoch that is best there is kept."""
+    """Share of scenes whose samples are never trained on, at most 0.5 (see `SampleSet.split`); the epoch that
+    is best there is kept."""
     seed: int = 0
     device: str = "auto"
     threads: int = 1
@@ -43,11 +45,13 @@ class TrainConfig:
     network: AssignerConfig = field(default_factory=AssignerConfig)
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 1 or not 0 <= self.held_out < 1:
-            raise ValueError(
-                "train needs epochs >= 1, batch >= 1 and 0 <= held_out < 1, not "
-                f"{self.epochs}, {self.batch} and {self.held_out}"
-            )
+        for name, least in (("epochs", 1), ("batch", 1), ("threads", 1), ("seed", 0), ("weight_decay", 0)):
+            if not getattr(self, name) >= least:
+                raise ValueError(f"train.{name}={getattr(self, name)}: must be at least {least}")
+        if not 0 < self.lr < math.inf:
+            raise ValueError(f"train.lr={self.lr}: must be more than 0")
+        if not 0 <= self.held_out <= 0.5:
+            raise ValueError(f"train.held_out={self.held_out}: must lie between 0 and 0.5")
 
 
 def fit(
