@@ -446,6 +446,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "text that is a list": (lambda e: e["goals"][1].update(text=["a"]), "goals.1.text"),
     "goals that are an object": (lambda e: e.update(goals={}), "goals: {} is not of type 'array'"),
     "floor that is a half": (lambda e: e.update(floor=0.5), "floor: 0.5 is not of type 'integer'"),
+    "id with a folder": (lambda e: e.update(episode_id="rooms-00004: ../x"), r"episode_id: '.*/x' does not"),
     "start far away": (lambda e: e["starts"][0].update(position=[0, 0, 1e99]), "starts.0.position.2: 1e.99"),
     "long nonsense": (lambda e: e.update(makespan="x" * 5000), r"makespan: 'x{100,199}\.\.\.; correct it"),
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from hm3dm3_env.episodes.audit.run import AuditConfig, find
 from hm3dm3_env.episodes.foreign import detect, read_foreign, read_scene
 from hm3dm3_env.episodes.goals import GoalConfig, GoalFinder
 from hm3dm3_env.episodes.interchange import InterchangeConfig, interchange
-from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split
+from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split, split_digest
 from hm3dm3_env.geometry import to_quaternion
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 from tests.conftest import SMALL
@@ -343,6 +345,36 @@ def test_pointnav(
         away = rooms_sim.navigator.distance(start.position[None], episode.viewpoints[info["goal"]])[0]
         assert info["geodesic_distance"] == pytest.approx(away, abs=1e-2)
         assert 1.0 - 1e-3 <= info["geodesic_distance"] <= 30
+
+
+def test_pointnav_of_another_edition_of_a_scene(data: Path, tmp_path: Path) -> None:
+    shutil.copytree(data, tmp_path / "data")
+    text = next((tmp_path / "data" / "scenes" / "rooms").glob("*/*.semantic.txt"))
+    text.write_text("\n".join(text.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(EpisodeError, match=r"semantic\.txt .* changed since the split was made; generate"):
+        interchange(
+            InterchangeConfig(export="rooms", out=str(tmp_path / "x.json.gz"), data=str(tmp_path / "data"))
+        )
+    assert not (tmp_path / "x.json.gz").exists()
+
+
+def test_imports_keep_to_their_own_splits(
+    root: Path, rooms_scene: Path, things: list[Json], easy: None
+) -> None:
+    write(root / "in" / "content" / "abc.json.gz", ovon(rooms_scene, things))
+    config = InterchangeConfig(str(root / "in"), "rooms", "new", data=str(root), episodes=2, workers=1)
+    interchange(config)
+    digest, left = split_digest(root, "new"), root / "episodes" / "new" / "content" / "old.json.gz"
+    write(left, {})  # of an earlier import
+    interchange(config)
+    assert split_digest(root, "new") == digest and not left.exists()
+    write(root / "episodes" / "own" / "own.json.gz", {"format": "hm3dm3-episodes", "version": 1})
+    with pytest.raises(EpisodeError, match=r"own\.json\.gz: imported: missing.*another out="):
+        interchange(replace(config, out="own"))
+    with pytest.raises(EpisodeError, match=r"out=\.\./up: must be a split's name"):
+        interchange(replace(config, out="../up"))
+    with pytest.raises(ValueError, match="seed=-1"):
+        interchange(replace(config, seed=-1))
 
 
 def test_pointnav_needs_a_file(data: Path) -> None:

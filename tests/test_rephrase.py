@@ -14,10 +14,12 @@ import pytest
 
 from hm3dm3_env.episodes import rephrase as module
 from hm3dm3_env.episodes.audit.run import AuditConfig, find
+from hm3dm3_env.episodes.pointnav import export_split
 from hm3dm3_env.episodes.rephrase import RephraseConfig, rephrase
 from hm3dm3_env.episodes.schema import EpisodeError, load_split, read_header, read_json
 from hm3dm3_env.files import gzip_json_bytes
 from hm3dm3_env.vlm.client import VlmConfig, VlmError
+from tests.processes import files_below
 from tests.vlm_server import Json, Reply, VlmServer, refuse
 
 
@@ -253,6 +255,41 @@ def test_the_command(root: Path) -> None:
     assert len(described(root, "again")) == len(server.requests)
 
 
+def test_other_splits_are_not_written_over(root: Path) -> None:
+    with VlmServer(honest) as server:
+        run(root, server, out="first")
+        shutil.copytree(root / "episodes" / "rooms", root / "episodes" / "kept")
+        (root / "episodes" / "kept" / "rooms.json.gz").rename(root / "episodes" / "kept" / "kept.json.gz")
+        before = files_below(root / "episodes" / "kept")
+        with pytest.raises(EpisodeError, match=r"kept\.json\.gz: rephrased: missing.*another out="):
+            run(root, server, out="kept")
+        assert files_below(root / "episodes" / "kept") == before
+        run(root, server, out="first")  # one of its own may be made again
+
+
+def test_a_split_without_episodes(root: Path) -> None:
+    folder = root / "episodes" / "rooms"
+    for path in (folder / "content").iterdir():
+        path.write_bytes(gzip_json_bytes({**read_json(path), "episodes": []}))
+    with VlmServer(honest) as server, pytest.raises(EpisodeError, match=r"rooms\.json\.gz: no episodes"):
+        run(root, server)
+    with pytest.raises(EpisodeError, match=r"rooms\.json\.gz: no episodes"):
+        export_split(root, "rooms", root / "out.json.gz")
+    assert [v.text for v in find(AuditConfig("rooms", str(root), sample=0, workers=1))[2]] == [
+        "the split has no episodes"
+    ]
+
+
+def test_a_damaged_mark_is_as_good_as_none(root: Path) -> None:
+    with VlmServer(honest) as server:
+        run(root, server)
+        first = files(root)
+        for path in (root / "episodes" / "rooms_rephrased" / "content").iterdir():
+            path.write_bytes(gzip_json_bytes({**read_json(path), "rephrased": 3}))
+        run(root, server)
+    assert files(root) == first
+
+
 def test_errors_of_the_endpoint_and_of_files(root: Path) -> None:
     with VlmServer(lambda request, number: refuse(401, "bad key")) as server:
         with pytest.raises(VlmError, match="status 401: 'bad key'"):
@@ -260,6 +297,9 @@ def test_errors_of_the_endpoint_and_of_files(root: Path) -> None:
         assert not (root / "episodes" / "rooms_rephrased" / "rooms_rephrased.json.gz").exists()
         with pytest.raises(EpisodeError, match="no such file"):
             run(root, server, split="none")
+        for out in ("../up", "a/b", ".hidden", "a\\b"):
+            with pytest.raises(EpisodeError, match=r"out=.*must be a split's name"):
+                run(root, server, out=out)
     for changes, wrong in (
         ({"parallel": 0}, "at least 1"),
         ({"out": "rooms"}, "must not be the split itself"),

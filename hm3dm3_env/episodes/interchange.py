@@ -39,6 +39,7 @@ from hm3dm3_env.episodes.sampler import (
 )
 from hm3dm3_env.episodes.scene_check import scene_files
 from hm3dm3_env.episodes.schema import FORMAT, VERSION, EpisodeError
+from hm3dm3_env.episodes.target import target_folder
 from hm3dm3_env.files import data_root, gzip_json_bytes, write_atomic
 from hm3dm3_env.scenes.hm3dsem import Instance, scene_folders
 from hm3dm3_env.sim.base import Body
@@ -179,10 +180,11 @@ def import_split(config: InterchangeConfig) -> Path:
     """Make a split from foreign files, and return the path of its header.
 
     Raises:
-        EpisodeError: a file cannot be read, or nothing of it fits the scenes.
+        EpisodeError: a file cannot be read, nothing of it fits the scenes, or `out` is another split.
         SceneError: no scenes.
     """
     data = data_root(config.data)
+    folder = target_folder(data, config.out, "imported")
     root = data / "scenes" / config.scenes
     folders = {folder.name.split("-")[-1]: folder for folder in scene_folders(root)}
     seeds = read_foreign(Path(config.source))
@@ -198,7 +200,6 @@ def import_split(config: InterchangeConfig) -> Path:
     plans = _plans(known, config, sampling)
     body = Body(narrow_passages="none")
     jobs = [(seed, folders[seed.stem], plans[i], config, sampling, body, i) for i, seed in enumerate(known)]
-    folder = data / "episodes" / config.out
     contents = _run(jobs, config.workers)
     dropped = [line for content in contents for line in content["dropped"]]
     made = sum(len(content["episodes"]) for content in contents)
@@ -225,6 +226,9 @@ def import_split(config: InterchangeConfig) -> Path:
     }
     path = folder / f"{config.out}.json.gz"
     write_atomic(path, gzip_json_bytes(header))
+    mine = {folder / "content" / f"{name}.json.gz" for name in names}
+    for old in set((folder / "content").glob("*.json.gz")) - mine:
+        old.unlink()  # of an earlier import with this name; it would count in the split's digest
     left = len(seeds) - len(known)
     print(f"{made} episodes in {len(known)} scenes, {len(dropped)} dropped, {left} scenes not found: {path}")
     return path
@@ -309,8 +313,9 @@ def interchange(config: InterchangeConfig) -> Path:
     """
     if bool(config.source) == bool(config.export) or not config.out:
         raise ValueError("give in=<file or folder> scenes=<folder> out=<split>, or export=<split> out=<file>")
-    if config.episodes < 1 or config.workers < 1:
-        raise ValueError("interchange: episodes and workers must be at least 1")
+    for name, least in (("episodes", 1), ("workers", 1), ("seed", 0)):
+        if getattr(config, name) < least:
+            raise ValueError(f"interchange: {name}={getattr(config, name)}: must be at least {least}")
     if config.export:
         return export_split(data_root(config.data), config.export, Path(config.out))
     return import_split(config)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from hm3dm3_env.episodes.schema import Episode, load_split
+from hm3dm3_env.episodes.scene_check import check_scene
+from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split
 from hm3dm3_env.files import gzip_json_bytes, write_atomic
 from hm3dm3_env.geometry import to_quaternion
 from hm3dm3_env.sim.base import Body, Navigator
@@ -87,7 +88,7 @@ def export_split(data: Path, split: str, out: Path) -> Path:
     """Write a split as a PointNav .json.gz, and return its path.
 
     Raises:
-        EpisodeError: the split cannot be read.
+        EpisodeError: the split cannot be read, has no episodes, or was made for other files of a scene.
         ValueError: `out` is no .json.gz.
     """
     if not out.name.endswith(".json.gz"):
@@ -96,9 +97,13 @@ def export_split(data: Path, split: str, out: Path) -> Path:
 
     def navigator(episode: Episode) -> Navigator:
         sim.load(episode.scene)
+        check_scene(episode, sim.scene)
         return sim.navigator
 
     episodes = sorted(load_split(data, split), key=lambda episode: (episode.scene.name, episode.index))
+    if not episodes:
+        header = data / "episodes" / split / f"{split}.json.gz"
+        raise EpisodeError(f"{header}: no episodes; generate the split again, or choose another export=")
     content = pointnav(episodes, data / "scenes", navigator)
     write_atomic(out, gzip_json_bytes(content))
     print(f"{len(content['episodes'])} PointNav episodes of {len(episodes)}: {out}")

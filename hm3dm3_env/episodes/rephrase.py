@@ -23,6 +23,7 @@ from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.audit.paraphrase import Vocabulary, paraphrase_faults
 from hm3dm3_env.episodes.describe import MAX_BYTES
 from hm3dm3_env.episodes.schema import EpisodeError, load_split, read_content, read_header, read_json
+from hm3dm3_env.episodes.target import target_folder
 from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, write_atomic
 from hm3dm3_env.scenes.hm3dsem import load_scene
 from hm3dm3_env.vlm.client import NoFittingAnswer, Vlm, VlmConfig, message
@@ -80,13 +81,15 @@ def rephrase(config: RephraseConfig) -> Path:
     """Rewrite a split and return the path of the new header.
 
     Raises:
-        EpisodeError: a file of the split cannot be used.
+        EpisodeError: a file of the split cannot be used, it has no episodes, or `out` is another split.
         VlmError: the model cannot be asked; scenes that are done stay, and the next run continues.
     """
     data, out = data_root(config.data), config.out or f"{config.split}_rephrased"
     header, source = read_header(data, config.split), data / "episodes" / config.split / "content"
-    load_split(data, config.split)  # every file is good, or an error says which is not
-    vlm, target = Vlm(config.vlm), data / "episodes" / out
+    if not load_split(data, config.split):  # every file is good, or an error says which is not
+        place = data / "episodes" / config.split / f"{config.split}.json.gz"
+        raise EpisodeError(f"{place}: no episodes; generate the split again, or choose another split=")
+    vlm, target = Vlm(config.vlm), target_folder(data, out, "rephrased")
     root = data / "scenes" / header["scenes_root"]
     count: Counter[str] = Counter()
     with tqdm(total=len(header["scenes"]), desc="rephrase", unit="scene") as bar:
@@ -122,10 +125,12 @@ def _counts(count: Counter[str]) -> dict[str, int]:
 def _made(path: Path, mark: str) -> dict[str, int] | None:
     """The counts of a scene's file that was made for the same texts and model, or None."""
     try:
-        made = read_json(path).get("rephrased", {})
+        made = read_json(path).get("rephrased")
     except EpisodeError:
         return None
-    return {k: v for k, v in made.items() if k != "made_for"} if made.get("made_for") == mark else None
+    if not isinstance(made, dict) or made.get("made_for") != mark:
+        return None
+    return {k: v for k, v in made.items() if k != "made_for"}
 
 
 def _vocabulary(folder: Path) -> Vocabulary:

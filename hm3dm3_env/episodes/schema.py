@@ -32,6 +32,8 @@ _SHOWN = 200
 """Characters of a message that quotes what is wrong."""
 FIX = "correct it, or generate the split again"
 """What to do about a field that is wrong."""
+_FILE_NAME = r"^[^./\\\x00-\x1f][^/\\\x00-\x1f]*$"
+"""Ids name the files of records and pictures: no folder, and nothing hidden."""
 FARTHEST = 1e5
 """Coordinates, heights and lengths beyond this many metres are mistakes (ours); 1e999 reads as infinity."""
 _LENGTH = {"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST}
@@ -75,7 +77,7 @@ _EPISODE = {
     "type": "object",
     "required": ["episode_id", "index", "floor", "floor_height", "starts", "goals", "makespan"],
     "properties": {
-        "episode_id": {"type": "string", "minLength": 1},
+        "episode_id": {"type": "string", "pattern": _FILE_NAME},
         "index": {"type": "integer", "minimum": 0},
         "floor": {"type": "integer", "minimum": 0},
         "floor_height": _LENGTH,
@@ -100,6 +102,8 @@ _HEADER = {
         "split": {"type": "string"},
         "scenes": {"type": "array", "items": {"type": "string"}},
         "scenes_root": {"type": "string"},
+        "dropped": {"type": "array", "items": {"type": "string"}},
+        "settings": {"type": "object"},
     },
 }
 _CONTENT = {
@@ -110,6 +114,7 @@ _CONTENT = {
         "episodes": {"type": "array"},
         "objects": {"type": "object", "propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}},
         "scene_files": {"type": "object", "additionalProperties": {"type": "string"}},
+        "dropped": {"type": "array", "items": {"type": "string"}},
     },
 }
 
@@ -312,7 +317,7 @@ def parse_object(value: dict[str, Any], where: str) -> SceneObject:
     if position is None or position.shape != (3,):
         raise EpisodeError(f"{where}: position: must be [x, y, z] in metres; {FIX}")
     if viewpoints is None or viewpoints.ndim != 2 or viewpoints.shape[1] != 3:
-        raise EpisodeError(f"{where}: viewpoints: must be a list of [x, y, z] in metres; {FIX}")
+        raise EpisodeError(f"{where}: viewpoints: must be a list of at least one [x, y, z] in metres; {FIX}")
     return SceneObject(category, position, viewpoints)
 
 

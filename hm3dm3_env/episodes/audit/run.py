@@ -154,6 +154,8 @@ def _across(reports: list[Report], header: dict[str, Any]) -> list[Violation]:
         for report in reports
         for v in report.violations
     )
+    if not indices and not unread:
+        found.append(Violation("count", "", "", "episodes", "the split has no episodes"))
     missing = sorted(set(range(max(indices, default=-1) + 1)) - indices)
     if not found and not unread and len(missing) > len(header.get("dropped", [])):
         listed = ", ".join(map(str, missing[:8]))
