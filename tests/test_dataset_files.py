@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from higa import checkpoint
 from higa.features import FeatureConfig
+from higa.network import Assigner, AssignerConfig
 from hm3dm3_env.cli import build
 from tests.processes import files_below
 from train import dataset
+from train.bc import BcConfig, clone
 from train.collect import MixtureConfig
-from train.dagger import DaggerConfig
+from train.dagger import DaggerConfig, dagger
 from train.dataset import DatasetConfig, collect
 from train.draw import InspectConfig, draw_samples
 from train.samples import open_samples
@@ -182,6 +185,9 @@ def test_the_digest_covers_all_inputs(samples: Path) -> None:
         (lambda: TrainConfig(lr=0.0), r"train\.lr=0\.0"),
         (lambda: TrainConfig(weight_decay=-1.0), r"train\.weight_decay=-1\.0"),
         (lambda: TrainConfig(held_out=0.9), r"train\.held_out=0\.9: must lie between 0 and 0\.5"),
+        (lambda: TrainConfig(network=AssignerConfig(layers=0)), r"train\.network\.layers=0"),
+        (lambda: TrainConfig(network=AssignerConfig(width=64, heads=7)), r"heads=7: must divide .*width=64"),
+        (lambda: TrainConfig(network=AssignerConfig(patch=5)), r"patch=5: must divide .*grid=32"),
         (lambda: DaggerConfig(rounds=0), "rounds=0"),
         (lambda: DaggerConfig(samples=-1), "samples=-1"),
         (lambda: DaggerConfig(oracle_share=()), r"oracle_share=\[\]"),
@@ -192,6 +198,33 @@ def test_the_digest_covers_all_inputs(samples: Path) -> None:
 def test_numbers_that_cannot_be(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_grids_that_do_not_fit_the_network(
+    samples: Path, collect_config: DatasetConfig, tmp_path: Path
+) -> None:
+    small = AssignerConfig(width=8, layers=1, heads=1, mlp=8, grid=16)
+    with pytest.raises(ValueError, match=r"train\.network\.grid=16: .* 32 cells a side; give .*grid=32"):
+        clone(BcConfig(str(samples), str(tmp_path / "bc.pt"), TrainConfig(network=small)))
+    checkpoint.save(tmp_path / "small.pt", Assigner(small), {})
+    learner = replace(collect_config, out=str(tmp_path / "set"), checkpoint=str(tmp_path / "small.pt"))
+    with pytest.raises(ValueError, match=r"features\.grid=32: .*small\.pt wants 16; give features\.grid=16"):
+        collect(learner)
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_checkpoint_cannot_be_a_folder(samples: Path, tmp_path: Path) -> None:
+    """It is said before the training, not after."""
+    (tmp_path / "file").write_bytes(b"")
+    for out, words in (
+        (tmp_path, "is a folder; give the file"),
+        (tmp_path / "file" / "x.pt", "cannot be made"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            clone(BcConfig(str(samples), str(out)))
+        with pytest.raises(ValueError, match=words):
+            dagger(DaggerConfig(out=str(out)))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_defaults_can_be() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hm3dm3_env.cli import command
 from train.samples import open_samples
-from train.trainer import TrainConfig, fit
+from train.trainer import TrainConfig, check_out, fit
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,12 @@ class BcConfig:
 
 
 def clone(config: BcConfig) -> Path:
-    """Train and return the checkpoint's path."""
+    """Train and return the checkpoint's path.
+
+    Raises:
+        ShardError: no samples, or damaged ones. ValueError: none has a label, or `out` cannot be written.
+    """
+    check_out(Path(config.out))
     samples = open_samples(config.dataset, last_round=0)
     print(f"behaviour cloning on {len(samples)} samples of {config.dataset}")
     path = fit(samples, Path(config.out), config.train, {"stage": "bc"})

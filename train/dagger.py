@@ -16,7 +16,7 @@ from hm3dm3_env.cli import command
 from hm3dm3_env.files import write_atomic
 from train.dataset import DatasetConfig, collect
 from train.samples import open_samples
-from train.trainer import TrainConfig, fit
+from train.trainer import TrainConfig, check_out, fit
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,10 @@ def dagger(config: DaggerConfig) -> Path:
     """Run all rounds and return the last checkpoint's path.
 
     Raises:
-        CheckpointError, ShardError: what it starts from is missing.
+        CheckpointError, ShardError: what it starts from is missing. ValueError: `out` cannot be written.
     """
     out, current = Path(config.out), Path(config.start)
+    check_out(out)
     load(current, "cpu")
     for number in range(1, config.rounds + 1):
         share = config.oracle_share[min(number, len(config.oracle_share)) - 1]

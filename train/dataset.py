@@ -99,6 +99,7 @@ def collect(config: DatasetConfig) -> Path:
         EpisodeError: the split is missing. CheckpointError: the learner's file cannot be used.
         ShardError: the folder holds another run's samples or damaged ones, another run is writing into it,
             or the split has no episodes.
+        ValueError: the learner wants grids of another size.
     """
     data, folder = data_root(config.data), Path(config.out)
     episodes = load_split(data, config.split)[: config.limit]
@@ -108,7 +109,12 @@ def collect(config: DatasetConfig) -> Path:
     if config.checkpoint:
         from higa.checkpoint import load
 
-        load(config.checkpoint, "cpu")  # it can be used, or an error says why not before anything is written
+        side = load(config.checkpoint, "cpu")[0].config.grid  # or an error, before anything is written
+        if side != config.features.grid:
+            raise ValueError(
+                f"features.grid={config.features.grid}: the network of {config.checkpoint} wants {side}; "
+                f"give features.grid={side}"
+            )
     with only_run(folder):
         _collect(config, folder, episodes)
     return folder

@@ -50,6 +50,14 @@ class TrainConfig:
                 raise ValueError(f"train.{name}={getattr(self, name)}: must be at least {least}")
         if not 0 < self.lr < math.inf:
             raise ValueError(f"train.lr={self.lr}: must be more than 0")
+        net = self.network
+        for name in ("width", "layers", "heads", "mlp", "grid", "patch"):
+            if getattr(net, name) < 1:
+                raise ValueError(f"train.network.{name}={getattr(net, name)}: must be at least 1")
+        if net.width % net.heads:
+            raise ValueError(f"train.network.heads={net.heads}: must divide train.network.width={net.width}")
+        if net.grid % net.patch:
+            raise ValueError(f"train.network.patch={net.patch}: must divide train.network.grid={net.grid}")
         if not 0 <= self.held_out <= 0.5:
             raise ValueError(f"train.held_out={self.held_out}: must lie between 0 and 0.5")
 
@@ -63,11 +71,18 @@ def fit(
         start: weights to begin with (default: fresh ones).
 
     Raises:
-        ValueError: no sample with a label.
+        ValueError: no sample with a label, samples with grids of another size, or `out` cannot be written.
     """
+    check_out(out)
     samples = samples.labelled()
     if not len(samples):
         raise ValueError("no labelled samples to train on")
+    side = samples.arrays["grid"].shape[-1]
+    if side != config.network.grid:
+        raise ValueError(
+            f"train.network.grid={config.network.grid}: the samples' grids have {side} cells a side; "
+            f"give train.network.grid={side}"
+        )
     train, held = samples.split(config.held_out)
     torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed)
@@ -135,6 +150,20 @@ def fit(
     )
     tracker.close()
     return out
+
+
+def check_out(path: Path) -> None:
+    """Make sure before the work that a checkpoint can be written there.
+
+    Raises:
+        ValueError: it is a folder, or its folder cannot be made.
+    """
+    if path.is_dir():
+        raise ValueError(f"out={path}: is a folder; give the file to write, {path / 'name.pt'} for example")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out={path}: {path.parent} cannot be made ({error.strerror})") from error
 
 
 def evaluate(model: Assigner, samples: SampleSet, batch: int, device: torch.device) -> dict[str, float]:
