@@ -17,6 +17,8 @@ from higa import checkpoint
 from higa.features import FeatureConfig
 from higa.network import Assigner, AssignerConfig
 from hm3dm3_env.cli import build
+from hm3dm3_env.episodes.schema import read_json
+from hm3dm3_env.files import gzip_json_bytes
 from tests.processes import files_below
 from train import dataset
 from train.bc import BcConfig, clone
@@ -25,7 +27,7 @@ from train.dagger import DaggerConfig, dagger
 from train.dataset import DatasetConfig, collect
 from train.draw import InspectConfig, draw_samples
 from train.samples import open_samples
-from train.shards import ShardError, only_run, shard_files, whole_files
+from train.shards import ShardError, only_run, read_table, shard_files, whole_files
 from train.trainer import TrainConfig
 
 
@@ -155,6 +157,20 @@ def test_an_empty_split(
     with pytest.raises(ShardError, match=r"rooms\.json\.gz: no episodes; generate"):
         collect(replace(collect_config, out=str(tmp_path / "none")))
     assert not (tmp_path / "none").exists()
+
+
+def test_goals_that_nobody_can_reach(collect_config: DatasetConfig, tmp_path: Path) -> None:
+    """No assignment is better than another then: nothing is learned from such an episode."""
+    shutil.copytree(collect_config.data, tmp_path / "data")
+    for path in (tmp_path / "data" / "episodes" / "rooms" / "content").iterdir():
+        value = read_json(path)
+        for start in value["episodes"][2]["starts"]:
+            start["position"][1] += 50
+        path.write_bytes(gzip_json_bytes(value))
+    config = replace(collect_config, data=str(tmp_path / "data"), out=str(tmp_path / "set"), size=1, limit=4)
+    rows = [row for path in shard_files(collect(config)) for row in read_table(path).to_pylist()]
+    assert rows and "rooms-00002" not in {row["episode"] for row in rows}
+    assert all(np.isfinite(row["oracle_makespan"]) for row in rows)
 
 
 def test_the_digest_covers_all_inputs(samples: Path) -> None:

@@ -586,6 +586,23 @@ def test_missing_and_swapped_scenes(split: Path) -> None:
         load_split(split, "rooms")
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"dropped": 3}, "dropped: 3 is not of type 'array'"),
+        ({"settings": 3}, "settings: 3 is not of type 'object'"),
+        ({"settings": {"goals": 3}}, "settings.goals: 3 is not of type 'object'"),
+        ({"scenes": [3]}, "scenes.0: 3 is not of type 'string'"),
+    ],
+)
+def test_broken_headers(split: Path, change: dict[str, Any], field: str) -> None:
+    edit(header(split), lambda value: value.update(change))
+    with pytest.raises(EpisodeError, match=field) as error:
+        load_split(split, "rooms")
+    assert str(error.value).startswith(f"{header(split)}: ")
+    assert str(error.value).endswith("; correct it, or generate the split again")
+
+
 def test_only_some_scenes(data: Path, rooms_scene: Path) -> None:
     assert load_split(data, "rooms", set()) == []
     assert len(load_split(data, "rooms", {rooms_scene.name})) == 9

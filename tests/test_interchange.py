@@ -358,6 +358,16 @@ def test_pointnav_of_another_edition_of_a_scene(data: Path, tmp_path: Path) -> N
     assert not (tmp_path / "x.json.gz").exists()
 
 
+def test_pointnav_of_a_goal_without_a_way(root: Path, data: Path) -> None:
+    shutil.copytree(data / "episodes", root / "episodes")
+    path = next((root / "episodes" / "rooms" / "content").iterdir())
+    value = json.loads(gzip.decompress(path.read_bytes()))
+    value["episodes"][2]["starts"][1]["position"][1] += 50
+    write(path, value)
+    with pytest.raises(EpisodeError, match=r"rooms-00002: goals\.0 from starts\.1: there is no way; correct"):
+        interchange(InterchangeConfig(export="rooms", out=str(root / "x.json.gz"), data=str(root)))
+
+
 def test_imports_keep_to_their_own_splits(
     root: Path, rooms_scene: Path, things: list[Json], easy: None
 ) -> None:

@@ -167,8 +167,8 @@ class CollectingPolicy(HigaBase):
         event: str = "",
     ) -> None:
         self.sampled = shared.step
-        if not (label.first >= 0).any():
-            return
+        if not (label.first >= 0).any() or not np.isfinite(label.makespan):
+            return  # nothing to assign, or a goal that nobody can reach: every assignment is as bad
         episode, features = self.truth.episode, self.config.features
         center = window_center(shared.map)
         side = round(features.grid * features.cell / MAP_CELL)

@@ -15,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from hm3dm3_env.episodes.scene_check import check_scene
-from hm3dm3_env.episodes.schema import Episode, EpisodeError, load_split
+from hm3dm3_env.episodes.schema import FIX, Episode, EpisodeError, load_split
 from hm3dm3_env.files import gzip_json_bytes, write_atomic
 from hm3dm3_env.geometry import to_quaternion
 from hm3dm3_env.sim.base import Body, Navigator
@@ -34,6 +34,9 @@ def pointnav(
     Args:
         scenes: <data>/scenes; paths in the file are relative to it.
         navigator: that of an episode's scene, asked for geodesic distances.
+
+    Raises:
+        EpisodeError: a goal cannot be reached from a start.
     """
     found = []
     for episode in tqdm(episodes, desc="export", unit="episode"):
@@ -43,6 +46,9 @@ def pointnav(
             for j, goal in enumerate(episode.goals):
                 away = ways.distance(episode.viewpoints[j], start.position[None])
                 nearest = int(np.argmin(away))
+                if not np.isfinite(away[nearest]):
+                    problem = f"goals.{j} from starts.{k}: there is no way"
+                    raise EpisodeError(f"{episode.file}: episode {episode.id}: {problem}; {FIX}")
                 found.append(
                     {
                         "episode_id": f"{episode.id}-robot{k}-goal{j}",
@@ -88,7 +94,8 @@ def export_split(data: Path, split: str, out: Path) -> Path:
     """Write a split as a PointNav .json.gz, and return its path.
 
     Raises:
-        EpisodeError: the split cannot be read, has no episodes, or was made for other files of a scene.
+        EpisodeError: the split cannot be read, has no episodes, was made for other files of a scene, or has a
+            goal that cannot be reached.
         ValueError: `out` is no .json.gz.
     """
     if not out.name.endswith(".json.gz"):

@@ -103,7 +103,10 @@ _HEADER = {
         "scenes": {"type": "array", "items": {"type": "string"}},
         "scenes_root": {"type": "string"},
         "dropped": {"type": "array", "items": {"type": "string"}},
-        "settings": {"type": "object"},
+        "settings": {
+            "type": "object",
+            "properties": {part: {"type": "object"} for part in ("goals", "sampling", "body")},
+        },
     },
 }
 _CONTENT = {

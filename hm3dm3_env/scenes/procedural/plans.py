@@ -66,5 +66,6 @@ def draw_plan(model: SceneModel, plan: FloorPlan, path: Path, title: str = "") -
         axes.plot(*line, color="red" if door.b < 0 else "white", lw=3)
     axes.set_aspect("equal")
     axes.set_title(title)
+    axes.set_xlabel("metres; blue: on the floor, green: on furniture or a wall, brown: rugs, red: front door")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=80, bbox_inches="tight")
