@@ -89,17 +89,19 @@ class Shape:
             uv = vertices[:, axes] / tile
         self.chunks.setdefault(key, []).append((vertices, faces, uv if tile else None))
 
-    def box(self, key: str, x0: float, x1: float, y0: float, y1: float, z0: float, z1: float) -> None:
-        """An axis-aligned box."""
+    def box(
+        self, key: str, x0: float, x1: float, y0: float, y1: float, z0: float, z1: float, grain: bool = True
+    ) -> None:
+        """An axis-aligned box; `grain` runs along its longest side, else its texture stands upright."""
         low, size = np.array([x0, y0, z0]), np.array([x1 - x0, y1 - y0, z1 - z0])
         vertices = low + _CUBE * size
         uv = None
         tile = tile_size(key)
         if tile > 0:
             uv = np.take_along_axis(vertices, _CUBE_AXES, 1) / tile
-            if size[2] >= max(size[0], size[1]):  # the grain runs along the longest side
+            if grain and size[2] >= max(size[0], size[1]):
                 uv[8:] = uv[8:, _TURNED]
-            elif size[1] > size[0]:
+            elif grain and size[1] > size[0]:
                 uv[:8] = uv[:8, _TURNED]
         self.chunks.setdefault(key, []).append((vertices, _CUBE_FACES, uv))
 

@@ -202,9 +202,9 @@ def _slab(
         return
     a, b = min(near, far), max(near, far)
     if axis == "x":
-        shape.box(surface, low, high, a, b, z0, z1)
+        shape.box(surface, low, high, a, b, z0, z1, grain=False)
     else:
-        shape.box(surface, a, b, low, high, z0, z1)
+        shape.box(surface, a, b, low, high, z0, z1, grain=False)
 
 
 def _wall(plan: FloorPlan, index: int, side: Side, doors: list[Door], surface: str) -> SceneObject:
