@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import ndimage
 
-from hm3dm3_env.scenes.layout import SceneModel, write_scene
+from hm3dm3_env.scenes.layout import PARTS, SceneModel, write_scene
 from hm3dm3_env.scenes.procedural import build_split, generate_house, split_seed
 from hm3dm3_env.scenes.procedural.__main__ import main
 from hm3dm3_env.scenes.procedural.build import build_one
@@ -17,6 +19,7 @@ from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.scenes.procedural.house import GENERATOR
 from hm3dm3_env.scenes.procedural.kinds import ROOMS, build_piece, make_style
 from hm3dm3_env.scenes.procedural.textures import surface
+from tests.processes import files_below
 
 SEEDS = (0, 1, 2, 1_000_000, 1_000_001, 2_000_000)
 CELL = 0.05
@@ -196,11 +199,37 @@ def test_bad_arguments_give_a_clear_error(
     assert message in capsys.readouterr().err
 
 
+def test_files_that_were_taken_away_come_back(tmp_path: Path) -> None:
+    folder = build_split(tmp_path, "mini", 1)[0]
+    whole = files_below(folder)
+    assert {name.partition(".")[2] for name in whole} == set(PARTS)
+    for name in whole:
+        (folder / name).unlink()
+        assert build_split(tmp_path, "mini", 1) == [folder] and files_below(folder) == whole
+
+
+def test_a_full_disk_leaves_no_half_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if path.name.endswith(".semantic.glb"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return plain(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space left"):
+            build_split(tmp_path, "mini", 1)
+    assert not list((tmp_path / "mini").rglob("*.glb")) and not list((tmp_path / "mini").glob(".*"))
+    assert build_split(tmp_path, "mini", 1)[0].is_dir()
+
+
 def test_houses_of_an_older_generator_are_not_taken_for_new_ones(tmp_path: Path) -> None:
     new = build_one(tmp_path, "mini", 0)
     old = new.rename(new.parent / "pm00000-00000000000")
     about = old / "00000000000.attributes.json"
-    next(old.glob("*.attributes.json")).rename(about)
+    for path in list(old.iterdir()):
+        path.rename(old / f"00000000000.{path.name.partition('.')[2]}")
     about.write_text(about.read_text().replace(GENERATOR, "hm3dm3-procedural-0"))
     assert build_one(tmp_path, "mini", 0) == new and old.is_dir()
     assert build_split(tmp_path, "mini", 1) == [new]

@@ -87,11 +87,15 @@ class SceneModel:
     source: dict[str, Any] = field(default_factory=dict)
 
 
+PARTS = ("attributes.json", "glb", "semantic.glb", "semantic.txt")
+"""Endings of a scene's files, after its hash."""
+
+
 def write_scene(model: SceneModel, root: Path | str, scene_id: str) -> Path:
     """Write `model` under `root` and return its folder `<scene_id>-<hash>`.
 
     The hash is of the content, so equal models give the same folder with the same bytes. An existing
-    folder of that name is complete and kept as it is.
+    folder of that name is kept; files that are missing in it are written.
 
     Raises:
         ValueError: an object without triangles, an unknown surface, or a region out of range.
@@ -104,12 +108,19 @@ def write_scene(model: SceneModel, root: Path | str, scene_id: str) -> Path:
     folder = root / f"{scene_id}-{digest}"
     write_dataset_config(root)
     if folder.is_dir():
+        for suffix, data in files.items():
+            if not (folder / f"{digest}.{suffix}").is_file():  # somebody took it away
+                write_atomic(folder / f"{digest}.{suffix}", data)
         return folder
     temporary = root / f".{folder.name}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    for suffix, data in files.items():
-        (temporary / f"{digest}.{suffix}").write_bytes(data)
+    try:
+        temporary.mkdir(parents=True)
+        for suffix, data in files.items():
+            (temporary / f"{digest}.{suffix}").write_bytes(data)
+    except OSError:  # a full disk, for example
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     try:
         os.rename(temporary, folder)
     except OSError:  # another process finished the same scene first

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from hm3dm3_env.scenes.layout import write_dataset_config, write_scene
+from hm3dm3_env.scenes.layout import PARTS, write_dataset_config, write_scene
 from hm3dm3_env.scenes.procedural.assets import Assets, AssetsConfig, open_assets
 from hm3dm3_env.scenes.procedural.house import GENERATOR, build_house
 from hm3dm3_env.workers import worker_pool
@@ -36,15 +36,16 @@ def scene_id(split: str, index: int) -> str:
 
 
 def finished(folder: Path, split: str, index: int, assets: Assets | None = None) -> Path | None:
-    """The complete folder of a house, if it exists. Folders appear only when complete (see `write_scene`).
+    """The folder of a house with all its files, if it exists.
 
     Houses of another version of the generator, or made with other libraries, stay where they are, for
     episodes that were made in them.
     """
     wanted = (GENERATOR, assets.record() if assets else None)
     for path in sorted(folder.glob(f"{scene_id(split, index)}-*")):
-        about = path / f"{path.name.split('-')[-1]}.attributes.json"
-        if about.is_file():
+        stem = path.name.split("-")[-1]
+        about = path / f"{stem}.attributes.json"
+        if all((path / f"{stem}.{part}").is_file() for part in PARTS):
             source = json.loads(about.read_bytes())["source"]
             if (source.get("generator"), source.get("assets")) == wanted:
                 return path

@@ -21,7 +21,7 @@ from hm3dm3_env.scenes.winding import close_or_double
 REQUIRED = {"bed", "toilet", "bathroom vanity", "refrigerator", "stove", "kitchen sink"}
 """Categories without which a house is drawn again."""
 
-GENERATOR = "hm3dm3-procedural-3"
+GENERATOR = "hm3dm3-procedural-4"
 """Recorded in each scene; raise the number when equal seeds give other houses."""
 
 

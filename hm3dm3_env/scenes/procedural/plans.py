@@ -9,6 +9,7 @@ import numpy as np
 from hm3dm3_env.scenes.layout import SceneModel
 from hm3dm3_env.scenes.procedural.rooms import WALL, FloorPlan
 
+_PAPER = {"fc": "white", "ec": "none", "alpha": 0.6, "pad": 1}
 _SKIP = ("wall", "floor", "ceiling", "door frame", "window", "door")
 
 
@@ -32,7 +33,15 @@ def draw_plan(model: SceneModel, plan: FloorPlan, path: Path, title: str = "") -
                 (x0, y0), x1 - x0, y1 - y0, fc=tuple(np.clip(colour, 0, 1)), ec="black", lw=3 + 0 * WALL
             )
         )
-        axes.text(x0 + 0.12, y1 - 0.3, f"{room.kind} {room.area:.0f} m2", fontsize=9, weight="bold")
+        axes.text(
+            x0 + 0.12,
+            y1 - 0.3,
+            f"{room.kind} {room.area:.0f} m2",
+            fontsize=9,
+            weight="bold",
+            zorder=5,
+            bbox=_PAPER,
+        )
     for item in model.objects:
         if item.category in _SKIP:
             continue
