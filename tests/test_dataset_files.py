@@ -3,7 +3,9 @@ bytes."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -148,6 +150,19 @@ def test_a_place_that_is_a_file(collect_config: DatasetConfig, tmp_path: Path) -
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ShardError, match=r"file.*cannot be made.*out="):
             collect(replace(collect_config, out=str(out)))
+
+
+def test_a_full_disk(collect_config: DatasetConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "full"
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "write_shard", full)
+        with pytest.raises(ShardError, match=r"full: No space left.*make room, or use another out="):
+            collect(replace(collect_config, size=1, limit=1, out=str(out)))
+    collect(replace(collect_config, size=1, limit=1, out=str(out)))
+    assert len(open_samples(out))
 
 
 def test_an_empty_split(

@@ -246,7 +246,7 @@ def only_run(folder: Path) -> Iterator[None]:
     Where the system has no `flock` (Windows), nothing is held.
 
     Raises:
-        ShardError: another run holds it, or it cannot be made.
+        ShardError: another run holds it, it cannot be made, or a file of the run cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -266,6 +266,11 @@ def only_run(folder: Path) -> Iterator[None]:
                 f"{folder}: another run is collecting into it; wait for its end, or use another out="
             ) from error
         yield
+    except OSError as error:
+        raise ShardError(
+            f"{error.filename or folder}: {error.strerror}; make room, or use another out= "
+            "(finished shards are kept)"
+        ) from error
     finally:
         os.close(hold)
 
