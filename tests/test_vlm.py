@@ -201,6 +201,19 @@ def test_fences_and_thoughts_are_forgiven(text: str) -> None:
     assert fitting(text, SCHEMA) == {"robot": 2}
 
 
+def test_keys_as_people_paste_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with VlmServer(lambda request, number: GOOD) as server:
+        for key in ("abc\n", " abc", "abc\r\n"):
+            monkeypatch.setenv("HM3DM3_VLM_KEY", key)
+            client(server).ask(CHAT, SCHEMA)
+        assert server.keys == ["Bearer abc"] * 3
+        for key in ("two words", "schl\u00fcssel", "a\nb"):
+            monkeypatch.setenv("HM3DM3_VLM_KEY", key)
+            with pytest.raises(VlmError, match=r"\$HM3DM3_VLM_KEY: .*set it to the key alone") as error:
+                client(server)
+            assert key not in str(error.value)
+
+
 def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, wrong in (
         ({"base_url": ""}, "vlm.base_url is not set; give, for example"),
@@ -209,7 +222,13 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(VlmError, match=wrong):
             Vlm(VlmConfig(**{"base_url": "http://127.0.0.1:1/v1", "model": "tiny", **changes}))
-    for bad, wrong in (({"structured": "xml"}, "schema, object, none"), ({"answers": 0}, "must be positive")):
+    for bad, wrong in (
+        ({"structured": "xml"}, "schema, object, none"),
+        ({"answers": 0}, "must be positive"),
+        ({"timeout": float("nan")}, "must be positive"),
+        ({"temperature": -1.0}, "temperature, .* must not be negative"),
+        ({"price_in": -1.0}, "price_in.* must not be negative"),
+    ):
         with pytest.raises(ValueError, match=wrong):
             VlmConfig(**bad)
     config = build(VlmConfig, base_url="http://secret.example/v1", model="tiny", extra={"a": {"b": 1}})

@@ -75,8 +75,10 @@ class VlmConfig:
     def __post_init__(self) -> None:
         if self.structured not in STRUCTURED:
             raise ValueError(f"vlm.structured is {self.structured!r}, must be one of {', '.join(STRUCTURED)}")
-        if self.timeout <= 0 or self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
+        if not self.timeout > 0 or self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
             raise ValueError("vlm: timeout, answers and max_tokens must be positive, retries not negative")
+        if not (self.temperature >= 0 and self.price_in >= 0 and self.price_out >= 0):
+            raise ValueError("vlm: temperature, price_in and price_out must not be negative")
 
     def public(self) -> dict[str, Any]:
         """What decides the answers, for files: without the endpoint's address, the key and the prices."""
@@ -141,7 +143,7 @@ class Vlm:
     """A client of one model. Threads may share it; `usage` counts what all of them used.
 
     Raises:
-        VlmError: no endpoint or model is given, or the openai library is not installed.
+        VlmError: no endpoint or model is given, the key cannot be one, or there is no openai library.
     """
 
     def __init__(self, config: VlmConfig) -> None:
@@ -155,11 +157,14 @@ class Vlm:
             import openai
         except ImportError as error:
             raise VlmError("VLMs need the openai library: pip install 'hm3dm3[vlm]'") from error
+        key = os.environ.get(config.key_from, "").strip()  # a file's key ends in a newline
+        if not re.fullmatch(r"[\x21-\x7e]*", key):
+            raise VlmError(f"${config.key_from}: no key has such characters; set it to the key alone")
         self.config, self.usage = config, Usage()
         self._openai, self._lock = openai, threading.Lock()
         self._client = openai.OpenAI(
             base_url=config.base_url,
-            api_key=os.environ.get(config.key_from) or "none",
+            api_key=key or "none",
             timeout=config.timeout,
             max_retries=config.retries,
         )
