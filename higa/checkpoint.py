@@ -6,6 +6,7 @@ import io
 import json
 from dataclasses import asdict
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -66,7 +67,8 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
     except CheckpointError:
         raise
     except Exception as error:  # torch raises many kinds for damaged files
+        what = "" if isinstance(error, UnpicklingError) else f": {(str(error).splitlines() or [''])[0]}"
         raise CheckpointError(
-            f"{path}: not a HiGA checkpoint ({type(error).__name__}: {(str(error).splitlines() or [''])[0]})"
+            f"{path}: not a checkpoint of train.bc or train.dagger ({type(error).__name__}{what})"
         ) from error
     return model.to(pick_device(device)).eval(), value["about"]

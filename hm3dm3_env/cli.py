@@ -29,7 +29,7 @@ def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[]
     def run(config: Any) -> None:
         try:
             task(OmegaConf.to_object(config))  # type: ignore[arg-type]
-        except (ValueError, FileNotFoundError, SimulatorDied) as error:
+        except (ValueError, OSError, SimulatorDied) as error:
             if os.environ.get("HYDRA_FULL_ERROR"):
                 raise
             print(f"error: {error}", file=sys.stderr)

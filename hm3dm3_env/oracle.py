@@ -116,9 +116,11 @@ def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.nd
         not begin with the nearest goal may be the shorter one.
 
     Raises:
-        ValueError: more than EXACT_LIMIT assignments.
+        ValueError: no agents, or more than EXACT_LIMIT assignments.
     """
     agents = len(starts)
+    if agents == 0:
+        raise ValueError("an assignment needs at least one agent")
     if agents**goals > EXACT_LIMIT:
         raise ValueError(f"{agents} agents and {goals} goals have more than {EXACT_LIMIT} assignments")
     reach = remembered(reach)

@@ -16,6 +16,7 @@ from PIL import Image
 
 from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.schema import read_json
+from hm3dm3_env.files import gzip_json_bytes
 from hm3dm3_env.scenes.glb import Glb, GlbMaterial, Primitive
 from hm3dm3_env.scenes.glb_writer import glb_bytes
 from hm3dm3_env.scenes.gltf import GlbError
@@ -426,3 +427,15 @@ def test_scenes_without_annotations_are_left_out(tmp_path: Path, capsys: pytest.
 def test_sizes_below_one(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{name}=0: must be at least 1"):
         generate(GenerateConfig(split="val", data=str(tmp_path), **{name: 0}))
+
+
+def test_an_imported_split_is_not_replaced(tmp_path: Path) -> None:
+    write_two_rooms(tmp_path / "scenes" / "rooms")
+    config = GenerateConfig(split="goat", scenes="rooms", data=str(tmp_path), houses=1, episodes=2, workers=1)
+    header = read_json(generate(config))
+    path = tmp_path / "episodes" / "goat" / "goat.json.gz"
+    path.write_bytes(gzip_json_bytes({**header, "imported": {"format": "goat"}}))
+    with pytest.raises(ValueError, match=r"goat\.json\.gz: this split was imported; choose another split="):
+        generate(config)
+    with pytest.raises(ValueError, match="seed=-1: must be at least 0"):
+        generate(GenerateConfig(split="val", data=str(tmp_path), seed=-1))

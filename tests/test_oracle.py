@@ -268,6 +268,8 @@ def test_costs_of_choices(plane: Plane) -> None:
         assert (costs[k, tour[0]] if tour else idle[k]) <= best.makespan + 1e-9
 
 
-def test_costs_of_too_many_choices() -> None:
+def test_costs_of_too_many_or_no_choices() -> None:
+    with pytest.raises(ValueError, match="at least one agent"):
+        choice_costs([], 2, on_line(1.0, 2.0))
     with pytest.raises(ValueError, match="more than 100000"):
         choice_costs([0.0] * 10, 6, on_line(*range(6)))

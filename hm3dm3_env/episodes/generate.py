@@ -77,6 +77,8 @@ def generate(config: GenerateConfig) -> Path:
         value = getattr(config, name)
         if value is not None and value < 1:
             raise ValueError(f"{name}={value}: must be at least 1")
+    if config.seed is not None and config.seed < 0:
+        raise ValueError(f"seed={config.seed}: must be at least 0")
     houses, episodes = SIZES.get(config.split, (config.houses, config.episodes))
     houses, episodes = config.houses or houses, config.episodes or episodes
     if houses is None or not episodes:
@@ -84,6 +86,7 @@ def generate(config: GenerateConfig) -> Path:
     seed = config.seed if config.seed is not None else SEEDS.get(config.split, 50)
     root, folders = _scenes(config, houses)
     folder = data_root(config.data) / "episodes" / config.split
+    _keep_others(folder / f"{config.split}.json.gz")
     plans = plan_split(seed, episodes, config.sampling)
     settings = {
         "seed": seed,
@@ -119,6 +122,21 @@ def generate(config: GenerateConfig) -> Path:
         print(f"dropped: {line}")
     print(f"{made} episodes in {len(folders)} scenes: {path}")
     return path
+
+
+def _keep_others(path: Path) -> None:
+    """Refuse to replace a split that was imported or rephrased.
+
+    Raises:
+        ValueError: names the file.
+    """
+    try:
+        header = read_json(path)
+    except EpisodeError:
+        return  # none, or a damaged one
+    for kind in ("imported", "rephrased"):
+        if kind in header:
+            raise ValueError(f"{path}: this split was {kind}; choose another split=, or delete {path.parent}")
 
 
 def _scenes(config: GenerateConfig, houses: int) -> tuple[Path, list[Path]]:
