@@ -69,6 +69,6 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
     except Exception as error:  # torch raises many kinds for damaged files
         what = "" if isinstance(error, UnpicklingError) else f": {(str(error).splitlines() or [''])[0]}"
         raise CheckpointError(
-            f"{path}: not a HiGA checkpoint, as train.bc and train.dagger write them ({type(error).__name__}{what})"
+            f"{path}: not a HiGA checkpoint, as train.dagger writes them ({type(error).__name__}{what})"
         ) from error
     return model.to(pick_device(device)).eval(), value["about"]
