@@ -13,6 +13,7 @@ import numpy as np
 
 from higa.assign import DECODERS, rule_scores
 from higa.features import Decision, FeatureConfig, decision, frontier_costs
+from higa.labels import oracle_label
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
@@ -159,6 +160,28 @@ class HigaRulePolicy(HigaBase):
     def scores(self, inputs: Decision) -> np.ndarray:
         """See `rule_scores`."""
         return rule_scores(inputs)
+
+
+class HigaOraclePolicy(HigaBase):
+    """HiGA with the oracle's assignments (privileged): what assigning as the labels say is worth to this
+    lower level. It looks with the recogniser, as the others."""
+
+    privileged, sees = True, True
+
+    def reset(self, task: TeamTask) -> None:
+        """A new episode.
+
+        Raises:
+            ValueError: without the truth.
+        """
+        if task.privileged is None:
+            raise ValueError("method higa_oracle needs the episode's truth")
+        super().reset(task)
+        self.truth = task.privileged
+
+    def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
+        """The label of the state."""
+        return [None if j < 0 else int(j) for j in oracle_label(self.truth, shared).first]
 
 
 class HigaPolicy(HigaBase):

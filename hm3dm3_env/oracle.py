@@ -21,6 +21,8 @@ from hm3dm3_env.sim.base import Navigator
 EXACT_LIMIT = 100_000
 """Largest K**M that is enumerated (the paper's number)."""
 
+Tour = Callable[[int, frozenset[int]], tuple[float, tuple[int, ...]]]
+"""(agent, goals) -> (length, order) of its nearest-neighbour tour."""
 Reach = Callable[[Any, int], tuple[float, Any]]
 """(place, goal) -> (geodesic metres to the goal's nearest acceptable viewpoint, that viewpoint)."""
 
@@ -70,7 +72,11 @@ def solve(starts: Sequence[Any], goals: int, reach: Reach, exact_limit: int = EX
     if agents == 0:
         raise ValueError("an assignment needs at least one agent")
     reach = remembered(reach)
-    tour = _tours(starts, reach)
+    return _solve(starts, goals, reach, _tours(starts, reach), exact_limit)
+
+
+def _solve(starts: Sequence[Any], goals: int, reach: Reach, tour: Tour, exact_limit: int) -> Oracle:
+    agents = len(starts)
     if agents**goals <= exact_limit:
         owner = _enumerate(agents, goals, tour)
     else:
@@ -93,9 +99,7 @@ def remembered(reach: Reach) -> Reach:
     return known
 
 
-def _tours(
-    starts: Sequence[Any], reach: Reach
-) -> Callable[[int, frozenset[int]], tuple[float, tuple[int, ...]]]:
+def _tours(starts: Sequence[Any], reach: Reach) -> Tour:
     memory: dict[tuple[int, frozenset[int]], tuple[float, tuple[int, ...]]] = {}
 
     def tour(agent: int, goals: frozenset[int]) -> tuple[float, tuple[int, ...]]:
@@ -106,14 +110,16 @@ def _tours(
     return tour
 
 
-def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
-    """What every first choice costs the team, if all else is done as well as can be.
+def solve_and_price(
+    starts: Sequence[Any], goals: int, reach: Reach
+) -> tuple[Oracle, np.ndarray, np.ndarray]:
+    """`solve`, and what every first choice costs the team if all else is done as well as can be.
 
     Returns:
-        (K, M) metres: the smallest makespan of all assignments in which agent k goes to goal j first, and on
-        to the nearest of its other goals; and (K,) the same with no goal for agent k. inf: impossible. The
-        smallest of an agent's entries is at most `solve`'s makespan, and can be below it: a tour that does
-        not begin with the nearest goal may be the shorter one.
+        The best assignment; (K, M) metres: the smallest makespan of all assignments in which agent k goes to
+        goal j first, and on to the nearest of its other goals; and (K,) the same with no goal for agent k.
+        inf: impossible. The smallest of an agent's entries is at most `solve`'s makespan, and can be below
+        it: a tour that does not begin with the nearest goal may be the shorter one.
 
     Raises:
         ValueError: no agents, or more than EXACT_LIMIT assignments.
@@ -124,7 +130,9 @@ def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.nd
     if agents**goals > EXACT_LIMIT:
         raise ValueError(f"{agents} agents and {goals} goals have more than {EXACT_LIMIT} assignments")
     reach = remembered(reach)
-    owners, parts, lengths = _assignments(agents, goals, _tours(starts, reach))
+    tour = _tours(starts, reach)
+    best = _solve(starts, goals, reach, tour, EXACT_LIMIT)
+    owners, parts, lengths = _assignments(agents, goals, tour)
     costs, idle = np.full((agents, goals), inf), np.full(agents, inf)
     for k in range(agents):
         others = np.delete(lengths, k, 1).max(1, initial=0.0)
@@ -138,7 +146,7 @@ def choice_costs(starts: Sequence[Any], goals: int, reach: Reach) -> tuple[np.nd
             }
             own = np.array([forced[mask] for mask in parts[mine, k].tolist()])
             costs[k, j] = np.maximum(own, others[mine]).min()
-    return costs, idle
+    return best, costs, idle
 
 
 def _members(mask: int, goals: int) -> list[int]:

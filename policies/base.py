@@ -41,7 +41,8 @@ class TeamTask:
 
 
 class TeamPolicy(Protocol):
-    """A method under evaluation. `privileged` methods are marked in every table."""
+    """A method under evaluation. `privileged` methods are marked in every table; one that looks with the
+    recogniser all the same has `sees = True`, so that the table says with which."""
 
     privileged: bool = False
 
@@ -62,6 +63,7 @@ _BUILT_IN: dict[str, tuple[str, str]] = {
     "frontier": ("policies.frontier_policy", "FrontierPolicy"),
     "higa_rule": ("higa.policy", "HigaRulePolicy"),
     "higa": ("higa.policy", "HigaPolicy"),
+    "higa_oracle": ("higa.policy", "HigaOraclePolicy"),
 }
 
 

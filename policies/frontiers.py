@@ -41,16 +41,29 @@ def find_frontiers(
     """
     pocket = int(np.ceil(config.min_unknown / shared_map.cell**2))
     cells, owner = _edges(shared_map.cells[window], passable, pocket)
-    points, sizes = [], []
-    for number in range(int(owner.max(initial=-1)) + 1):
-        group = cells[owner == number]
-        length = len(group) * shared_map.cell
-        if length < config.min_length:
-            continue
-        middle = group[np.abs(group - group.mean(0)).sum(1).argmin()]
-        points.append(shared_map.to_world(middle + (window[0].start, window[1].start)))
-        sizes.append(length)
-    return Frontiers(np.array(points).reshape(-1, 3), np.array(sizes))
+    middles, counts = _middles(cells, owner)
+    sizes = counts * shared_map.cell
+    long = sizes >= config.min_length
+    return Frontiers(shared_map.to_world(middles[long] + (window[0].start, window[1].start)), sizes[long])
+
+
+@numba.njit(cache=True, nogil=True)
+def _middles(cells, owner):
+    """(G, 2) the cell of each group that is closest to its mean, the first of equals; (G,) cells in it."""
+    groups = owner.max() + 1 if len(owner) else 0
+    mean, counts = np.zeros((groups, 2)), np.zeros(groups, np.int64)
+    for i in range(len(cells)):
+        mean[owner[i], 0] += cells[i, 0]
+        mean[owner[i], 1] += cells[i, 1]
+        counts[owner[i]] += 1
+    best, out = np.full(groups, np.inf), np.zeros((groups, 2), np.int64)
+    for i in range(len(cells)):
+        g = owner[i]
+        gap = abs(cells[i, 0] - mean[g, 0] / counts[g]) + abs(cells[i, 1] - mean[g, 1] / counts[g])
+        if gap < best[g]:
+            best[g] = gap
+            out[g, 0], out[g, 1] = cells[i, 0], cells[i, 1]
+    return out, counts
 
 
 @numba.njit(cache=True, nogil=True)

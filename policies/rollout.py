@@ -102,5 +102,6 @@ def play(
             watch(shared)
         actions = policy.act(env.observations(), shared)
         env.advance([actions.get(name, 0) for name in env.possible_agents])
-    used = "none" if policy.privileged else recognizer.name
+    blind = policy.privileged and not getattr(policy, "sees", False)
+    used = "none" if blind else recognizer.name
     return env.record(method, seed, policy.privileged, used, policy.record())

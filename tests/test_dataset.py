@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from higa.features import Decision, FeatureConfig
+from higa.labels import oracle_label
 from higa.network import collate
 from hm3dm3_env.env import HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode
@@ -26,7 +27,7 @@ from hm3dm3_env.sim.base import Camera
 from tests.processes import files_below, kill_when, run_module
 from train import benchmark, dataset
 from train.benchmark import DataBenchmarkConfig, measure
-from train.collect import CollectingPolicy, MixtureConfig, oracle_label
+from train.collect import CollectingPolicy, MixtureConfig
 from train.dataset import DatasetConfig, collect
 from train.samples import open_samples
 from train.shards import SCHEMA, ShardError, read_table, shard_bytes, shard_files, write_shard

@@ -24,10 +24,11 @@ from higa.features import (
     frontier_costs,
 )
 from higa.network import Assigner, AssignerConfig, collate, loss_and_accuracy
-from higa.policy import HigaConfig, HigaPolicy, HigaRulePolicy
+from higa.policy import HigaConfig, HigaOraclePolicy, HigaPolicy, HigaRulePolicy
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import SharedState
-from policies.base import make_policy
+from policies.base import TeamTask, make_policy
+from train.collect import CollectingPolicy, MixtureConfig
 
 TINY = AssignerConfig(width=32, layers=2, heads=4, mlp=64, grid=8, patch=4)
 
@@ -341,3 +342,16 @@ def test_a_trained_policy_plays(
     assert greedy_one.ended in ("resolved", "exhausted")
     with pytest.raises(CheckpointError, match="no such checkpoint"):
         HigaPolicy(HigaConfig(checkpoint=str(tmp_path / "none.pt")))
+
+
+def test_the_oracle_assigns(play_rooms: Callable[..., EpisodeRecord]) -> None:
+    record = play_rooms(make_policy("higa_oracle"), 3, seed=1)
+    assert record.privileged and record.recogniser == "simulated"
+    collecting = CollectingPolicy(MixtureConfig(1.0, 0.0))
+    again = play_rooms(collecting, 3, seed=1)
+    assert record.actions == again.actions
+    assigned = record.method_record["assignments"]
+    labels = [[None if j < 0 else int(j) for j in sample.label.first] for sample in collecting.samples]
+    assert [entry["goals"] for entry in assigned if any(j is not None for j in entry["goals"])] == labels
+    with pytest.raises(ValueError, match="truth"):
+        HigaOraclePolicy().reset(TeamTask(None, None, None, None))  # type: ignore[arg-type]

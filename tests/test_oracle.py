@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hm3dm3_env.oracle import (
     EXACT_LIMIT,
     Reach,
-    choice_costs,
     nearest_neighbour_tour,
     reach_on,
     solve,
+    solve_and_price,
 )
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
 
@@ -233,12 +233,12 @@ def test_on_the_navigator(rooms_sim: EmbeddedSimulator) -> None:
 
 
 def test_costs_by_hand() -> None:
-    costs, idle = choice_costs([0.0, 10.0], 2, on_line(1.0, 9.0))
+    _, costs, idle = solve_and_price([0.0, 10.0], 2, on_line(1.0, 9.0))
     assert costs.tolist() == [[1.0, 9.0], [9.0, 1.0]]  # both swapped: 9; one robot for both: 1 + 8 as well
     assert idle.tolist() == [9.0, 9.0]
-    costs, idle = choice_costs([0.0], 2, on_line(1.0, -3.0))
+    _, costs, idle = solve_and_price([0.0], 2, on_line(1.0, -3.0))
     assert costs.tolist() == [[5.0, 7.0]] and idle.tolist() == [inf]
-    costs, idle = choice_costs([0.0, 1.0], 0, on_line())
+    _, costs, idle = solve_and_price([0.0, 1.0], 0, on_line())
     assert costs.shape == (2, 0) and idle.tolist() == [0.0, 0.0]
 
 
@@ -246,7 +246,7 @@ def test_costs_by_hand() -> None:
 @given(INSTANCES)
 def test_costs_of_choices(plane: Plane) -> None:
     agents, goals = len(plane.starts), len(plane.goals)
-    costs, idle = choice_costs(plane.starts, goals, plane.reach)
+    best, costs, idle = solve_and_price(plane.starts, goals, plane.reach)
     want, rest = np.full((agents, goals), inf), np.full(agents, inf)
     for owner in product(range(agents), repeat=goals):
         parts = [[j for j in range(goals) if owner[j] == k] for k in range(agents)]
@@ -263,13 +263,13 @@ def test_costs_of_choices(plane: Plane) -> None:
                 want[k, j] = min(want[k, j], max(others, leg + on))
     np.testing.assert_allclose(costs, want)
     np.testing.assert_allclose(idle, rest)
-    best = solve(plane.starts, goals, plane.reach)
+    assert best == solve(plane.starts, goals, plane.reach)
     for k, tour in enumerate(best.tours):
         assert (costs[k, tour[0]] if tour else idle[k]) <= best.makespan + 1e-9
 
 
 def test_costs_of_too_many_or_no_choices() -> None:
     with pytest.raises(ValueError, match="at least one agent"):
-        choice_costs([], 2, on_line(1.0, 2.0))
+        solve_and_price([], 2, on_line(1.0, 2.0))
     with pytest.raises(ValueError, match="more than 100000"):
-        choice_costs([0.0] * 10, 6, on_line(*range(6)))
+        solve_and_price([0.0] * 10, 6, on_line(*range(6)))

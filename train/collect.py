@@ -11,9 +11,9 @@ import numpy as np
 
 from higa.assign import DECODERS, rule_scores
 from higa.features import Decision, decision, fine_map, window_center
+from higa.labels import Label, oracle_label
 from higa.policy import HigaBase, HigaConfig
-from hm3dm3_env.oracle import choice_costs, reach_on, remembered, solve
-from hm3dm3_env.shared import Privileged, SharedState
+from hm3dm3_env.shared import SharedState
 from policies.base import TeamTask
 
 MAP_CELL = 0.25
@@ -43,24 +43,6 @@ class MixtureConfig:
             raise ValueError(f"mixture.snapshots={self.snapshots}: must be at least 0")
 
 
-@dataclass(frozen=True)
-class Label:
-    """What the oracle says of a state, with all K robots and M goals; metres.
-
-    Attributes:
-        first: (K,) int64, the first goal of each robot's tour in the best assignment; -1: none.
-        costs: (K, M) makespan of the rest of the episode if a robot goes to a goal first and all else is as
-            good as can be (see `oracle.choice_costs`); nan where the robot or the goal is out.
-        idle_costs: (K,) the same if a robot gets no goal; inf where somebody must go, nan as above.
-        makespan: of the best assignment.
-    """
-
-    first: np.ndarray
-    costs: np.ndarray
-    idle_costs: np.ndarray
-    makespan: float
-
-
 @dataclass
 class Sample:
     """One decision with its label.
@@ -88,24 +70,6 @@ class Sample:
     map: np.ndarray
     candidates: np.ndarray
     goals: list[tuple[str, str]]
-
-
-def oracle_label(truth: Privileged, shared: SharedState) -> Label:
-    """The label of the state: the goals left, divided among the robots left."""
-    robots = [k for k, alive in enumerate(shared.alive) if alive]
-    goals = [j for j, left in enumerate(shared.unresolved) if left]
-    first = np.full(shared.agents, -1)
-    costs, idle = np.full((shared.agents, len(shared.unresolved)), np.nan), np.full(shared.agents, np.nan)
-    if not robots or not goals:
-        return Label(first, costs, idle, 0.0)
-    reach = remembered(reach_on(truth.navigator, [truth.episode.viewpoints[j] for j in goals]))
-    starts = [tuple(shared.poses[k].position) for k in robots]
-    best = solve(starts, len(goals), reach)
-    for k, tour in zip(robots, best.tours):
-        if tour:
-            first[k] = goals[tour[0]]
-    costs[np.ix_(robots, goals)], idle[robots] = choice_costs(starts, len(goals), reach)
-    return Label(first, costs, idle, float(best.makespan))
 
 
 class CollectingPolicy(HigaBase):

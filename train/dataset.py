@@ -62,7 +62,7 @@ class DatasetConfig:
     """DAgger round; each is a folder of its own below data/."""
     checkpoint: str = ""
     """The learner (none: the hand-designed rule takes its place)."""
-    episodes_per_shard: int = 12
+    episodes_per_shard: int = 24
     """At most; all of one scene. About eight samples an episode."""
     workers: int = 2
     camera: Camera = field(default_factory=lambda: SMALL)
