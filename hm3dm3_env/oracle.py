@@ -71,7 +71,7 @@ def solve(starts: Sequence[Any], goals: int, reach: Reach, exact_limit: int = EX
     agents = len(starts)
     if agents == 0:
         raise ValueError("an assignment needs at least one agent")
-    reach = remembered(reach)
+    reach = _remembered(reach)
     return _solve(starts, goals, reach, _tours(starts, reach), exact_limit)
 
 
@@ -86,7 +86,7 @@ def _solve(starts: Sequence[Any], goals: int, reach: Reach, tour: Tour, exact_li
     return Oracle(max(lengths), owner, tuple(order for _, order in parts), lengths)
 
 
-def remembered(reach: Reach) -> Reach:
+def _remembered(reach: Reach) -> Reach:
     """The same, asked only once for every place and goal."""
     memory: dict[Any, tuple[float, Any]] = {}
 
@@ -129,7 +129,7 @@ def solve_and_price(
         raise ValueError("an assignment needs at least one agent")
     if agents**goals > EXACT_LIMIT:
         raise ValueError(f"{agents} agents and {goals} goals have more than {EXACT_LIMIT} assignments")
-    reach = remembered(reach)
+    reach = _remembered(reach)
     tour = _tours(starts, reach)
     best = _solve(starts, goals, reach, tour, EXACT_LIMIT)
     owners, parts, lengths = _assignments(agents, goals, tour)
