@@ -263,12 +263,13 @@ class Crew:
         robot, pose = self.robots[agent], self.shared.poses[agent]
         if robot.escape:
             return robot.escape.pop(0)
+        crossed = 0 if robot.path is None else self.planner.crossed(robot.path)
         stale = (
             robot.path is None
             or robot.age >= self.config.replan
             or robot.goal_point is None
             or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
-            or self.planner.crossed(robot.path) > robot.crossed
+            or crossed > robot.crossed
         )
         if stale:
             path = np.zeros((0, 3))
@@ -278,8 +279,9 @@ class Crew:
             if not len(path):
                 return None
             robot.path, robot.goal_point, robot.age = path, point, 0
+            crossed = self.planner.crossed(path)
         assert robot.path is not None
-        robot.crossed = self.planner.crossed(robot.path)
+        robot.crossed = crossed
         robot.age += 1
         action, robot.path = self.planner.steer(pose, robot.path)
         if action is None:

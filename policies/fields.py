@@ -115,9 +115,7 @@ def any_angle(free: np.ndarray, sources: np.ndarray, start: np.ndarray, limit: f
         cell = _pop(heap_key, heap_cell, size)
         size -= 1
         r, c = cell // width, cell % width
-        if done[r, c]:
-            continue
-        if distance[r, c] > limit:
+        if done[r, c] or distance[r, c] > limit:
             continue
         done[r, c] = True
         if goal[r, c]:

@@ -113,9 +113,7 @@ class MapPlanner:
     def route(self, pose: Pose, point: np.ndarray, slack: float, hope: int = 0) -> np.ndarray:
         """`path` on the robot's `field`, which is worked out no farther than to the point."""
         corner, passable, source = self._blocks_around(pose, hope)
-        row, column = np.clip(
-            (self.map.to_cell(point) - corner) // self.config.coarsen, 0, np.array(passable.shape) - 1
-        )
+        row, column = self._block_of(corner, passable.shape, point)
         to = _closest(passable, row, column, self._reach(slack))
         if not len(to):
             return np.zeros((0, 3))
@@ -123,8 +121,10 @@ class MapPlanner:
 
     def blocks(self, field: Field, points: np.ndarray) -> np.ndarray:
         """(P, 2) blocks of (P, 3) points in the field's window, clipped."""
-        blocks = (self.map.to_cell(points) - field.corner) // self.config.coarsen
-        return np.clip(blocks, 0, np.array(field.distance.shape) - 1)
+        return self._block_of(field.corner, field.distance.shape, points)
+
+    def _block_of(self, corner: np.ndarray, shape: tuple[int, ...], points: np.ndarray) -> np.ndarray:
+        return np.clip((self.map.to_cell(points) - corner) // self.config.coarsen, 0, np.array(shape) - 1)
 
     def distances(self, field: Field, points: np.ndarray, slack: float = 0.3) -> np.ndarray:
         """(P,) metres to (P, 3) points; a blocked point counts as its nearest reachable block within

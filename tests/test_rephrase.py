@@ -74,8 +74,7 @@ def described(root: Path, split: str) -> list[Any]:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    folder = root / "episodes" / "rooms_rephrased"
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return files_below(root / "episodes" / "rooms_rephrased")
 
 
 def test_good_texts_are_taken(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,13 +60,13 @@ def draw_samples(config: InspectConfig) -> list[Path]:
         files = [path for path in files if path.parent.name == f"round={config.round:02d}"]
     if not files:
         raise ValueError(f"round: {config.dataset} has no round {config.round}; it has {there}")
-    ends = np.cumsum([shard_rows(path) for path in files])
+    rows = np.array([shard_rows(path) for path in files])
+    ends = np.cumsum(rows)
     chosen = np.sort(np.random.default_rng(config.seed).permutation(ends[-1])[: config.count])
     pictures = []
     for index in tqdm(chosen, desc="draw", unit="sample"):
         number = int(np.searchsorted(ends, index, "right"))
-        row = read_table(files[number]).slice(int(index - (ends[number] - shard_rows(files[number]))), 1)
-        value = row.to_pylist()[0]
+        value = read_table(files[number]).slice(int(index - ends[number] + rows[number]), 1).to_pylist()[0]
         round_name = files[number].parent.name.replace("=", "-")
         name = f"{round_name}-{files[number].stem}-{value['episode']}-step-{value['step']:03d}.png"
         path = Path(config.out) / name

@@ -13,3 +13,13 @@ TIMBER = "wood:* paintedwood:white/cream/grey/navy/mint/dark_green/light_blue"
 SHADE = "fabric:white/cream/beige/grey/navy/mustard/terracotta/teal"
 METALS = "metal:black/silver/gold/white/copper"
 POT = "ceramic:white/grey/terracotta/navy/teal/mustard wicker:tan stone:grey/dark_grey"
+RAINBOW = (
+    "plastic:red",
+    "plastic:orange",
+    "plastic:yellow",
+    "plastic:green",
+    "plastic:teal",
+    "plastic:blue",
+    "plastic:purple",
+)
+"""Surfaces of toys with a key or a bar of each colour."""

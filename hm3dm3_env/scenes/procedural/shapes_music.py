@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hm3dm3_env.scenes.procedural.looks import RAINBOW
 from hm3dm3_env.scenes.procedural.mesh import Shape, turn_x
 from hm3dm3_env.scenes.procedural.shapes_seating import Paint
 
@@ -196,19 +197,10 @@ def xylophone(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> Non
         s.tube(
             p.frame, (-w / 2, side * d * 0.3, base + 0.01), (w / 2, side * d * 0.19, base + 0.01), 0.014, 6
         )
-    rainbow = (
-        "plastic:red",
-        "plastic:orange",
-        "plastic:yellow",
-        "plastic:green",
-        "plastic:teal",
-        "plastic:blue",
-        "plastic:purple",
-    )
     n = 12
     for i in range(n):
         x, long = -w / 2 + w / n * (i + 0.5), d * (0.96 - 0.42 * i / n)
-        s.block(rainbow[i % 7] if h <= 0.35 else p.main, x, 0, base + 0.015, w / n - 0.008, long, 0.02)
+        s.block(RAINBOW[i % 7] if h <= 0.35 else p.main, x, 0, base + 0.015, w / n - 0.008, long, 0.02)
     for x in (-w * 0.2, w * 0.1):
         s.tube("wood:birch", (x, -d * 0.3, base + 0.045), (x + 0.1, d * 0.3, base + 0.06), 0.006, 5)
         s.ball("plastic:red", x + 0.1, d * 0.3, base + 0.06, 0.022, n=7, rings=5)

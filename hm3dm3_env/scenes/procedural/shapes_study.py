@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hm3dm3_env.scenes.procedural.looks import RAINBOW
 from hm3dm3_env.scenes.procedural.mesh import Shape
 from hm3dm3_env.scenes.procedural.shapes_seating import Paint, legs
 
@@ -32,18 +33,9 @@ def drawer_cart(s: Shape, w: float, d: float, h: float, p: Paint, rng: Rng) -> N
             s.block(CHROME, x, y, 0.05, 0.02, 0.02, h - 0.05)
             s.ball("rubber:black", x, y, 0.028, 0.028, n=7, rings=5)
     n = max(4, round((h - 0.12) / 0.12))
-    keys = (
-        "plastic:red",
-        "plastic:orange",
-        "plastic:yellow",
-        "plastic:green",
-        "plastic:teal",
-        "plastic:blue",
-        "plastic:purple",
-    )
     for i in range(n):
         z, tall = 0.08 + (h - 0.14) / n * i, (h - 0.14) / n - 0.02
-        key = keys[(i + p.seed) % 7] if p.seed % 2 else (p.main, p.second)[i % 2]
+        key = RAINBOW[(i + p.seed) % 7] if p.seed % 2 else (p.main, p.second)[i % 2]
         s.block(key, 0, 0.008, z, w - 0.05, d - 0.02, tall)
         s.block("plastic:white", 0, d / 2 + 0.004, z + tall * 0.45, w * 0.3, 0.014, 0.02)
     s.block(CHROME, 0, 0, h - 0.045, w, d, 0.014)
