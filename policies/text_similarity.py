@@ -14,7 +14,8 @@ TABLE = Path(__file__).parent / "recognition" / "text_similarity.npz"
 
 
 @cache
-def _table() -> tuple[dict[str, int], np.ndarray]:
+def similarity_table() -> tuple[dict[str, int], np.ndarray]:
+    """The row of each of N names, and the (N, N) uint8 similarities in steps of 1/255."""
     with np.load(TABLE) as data:
         return {str(name): i for i, name in enumerate(data["names"])}, data["similarity"]
 
@@ -30,7 +31,7 @@ class TextSimilarity:
 def _similarity(a: str, b: str) -> float:
     if a == b:
         return 1.0
-    index, table = _table()
+    index, table = similarity_table()
     i, j = index.get(a), index.get(b)
     if i is None or j is None:
         words_a, words_b = set(a.split()), set(b.split())

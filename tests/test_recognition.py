@@ -1,4 +1,4 @@
-"""Simulated eyes: the recogniser, its tracker, the text similarities, and heat maps, in the two rooms."""
+"""Simulated eyes: the recogniser, its tracker, and the text similarities, in the two rooms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import pytest
 
 from hm3dm3_env.episodes.schema import Episode, Goal, load_split
 from hm3dm3_env.geometry import Pose, heading_to
-from hm3dm3_env.mapping import MapConfig, SharedMap
 from hm3dm3_env.scenes.hm3dsem import Instance
 from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
-from policies.heatmaps.maps import HeatConfig, HeatMaps
-from policies.heatmaps.simulated import SimulatedEncoder, SimulatedEncoderConfig
 from policies.recognition.base import Candidate
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 from policies.recognition.tracker import Tracker, TrackerConfig
@@ -26,7 +23,6 @@ from policies.rollout import EyesConfig, make_eyes
 from policies.text_similarity import TABLE, TextSimilarity
 
 CAMERA = Camera(72, 128)
-QUIET = SimulatedEncoderConfig(noise=0.0, habit=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -290,61 +286,3 @@ def test_unknown_names_are_compared_by_words() -> None:
     assert similarity("zorb lamp", "quux lamp") == pytest.approx(1 / 3)
     assert similarity("quux lamp", "zorb lamp") == pytest.approx(1 / 3)
     assert similarity("zorb", "sofa") == 0.0
-
-
-# -- heat maps ---------------------------------------------------------------------------------------------
-
-
-def test_heat_is_only_where_somebody_looked(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:
-    encoder = SimulatedEncoder()
-    begin(encoder, episode, rooms_sim)
-    heat = HeatMaps(
-        HeatConfig(), SharedMap(MapConfig(size=32.0), np.array([5.0, 0, -2.0]), 0.0), len(episode.goals)
-    )
-    assert not heat.confidence.any()
-    for frame in around(rooms_sim, ((2.5, -1.5),)):
-        heat.update(frame, encoder)
-    assert not heat.value[:, heat.confidence == 0].any()
-    assert heat.value.min() >= 0 and 0 < heat.value.max() <= 1 and heat.confidence.max() <= 1
-    rows, columns = np.nonzero(heat.confidence)
-    x, z = heat.origin[0] + (columns + 0.5) * 0.25, heat.origin[1] + (rows + 0.5) * 0.25
-    assert x.min() > -0.3 and z.min() > -4.3 and z.max() < 0.3  # inside the walls
-    behind = (x > 5.4) & (z < -2.2)  # behind the wall, off the door
-    assert not behind.any()
-
-
-def test_one_look_leaves_the_back_dark(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:
-    encoder = SimulatedEncoder(QUIET)
-    begin(encoder, episode, rooms_sim)
-    heat = HeatMaps(
-        HeatConfig(), SharedMap(MapConfig(size=32.0), np.array([5.0, 0, -2.0]), 0.0), len(episode.goals)
-    )
-    heat.update(
-        rooms_sim.render([Pose(2.5, 0, -2.0, pi / 2)], CAMERA, rgb=False, semantic=True)[0], encoder
-    )  # west
-    rows, columns = np.nonzero(heat.confidence)
-    assert len(rows) and (heat.origin[0] + columns * 0.25).max() < 2.6
-    row, column = heat.cells(np.array([1.0, 0, -2.0]))
-    edge = heat.confidence[heat.confidence > 0].min()
-    assert heat.confidence[row, column] > 0.9 > edge >= 0.2  # sure in the middle of the view
-
-
-@pytest.mark.parametrize("name", ["sofa", "bookshelf"])
-def test_heat_is_at_the_goal(name: str, episode: Episode, rooms_sim: EmbeddedSimulator) -> None:
-    item = things(rooms_sim, name)[0]
-    encoder = SimulatedEncoder(QUIET)
-    begin(encoder, episode, rooms_sim, goal("ON", name, item.id))
-    heat = HeatMaps(HeatConfig(), SharedMap(MapConfig(size=32.0), np.array([5.0, 0, -2.0]), 0.0), 1)
-    for frame in around(rooms_sim, ((2.5, -1.5), (3.0, -2.5)), 24):
-        heat.update(frame, encoder)
-    away = np.array([[4.6, 0, -0.4], [2.6, 0, -0.3], [0.3, 0, -1.5]])
-    here = heat.near(item.center[None])[0, 0]
-    assert here > heat.near(away)[0].max() + 0.1
-
-
-def test_quiet_encoder_ranks_by_name(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:
-    sofa, chair = things(rooms_sim, "sofa")[0], things(rooms_sim, "refrigerator")[0]
-    encoder = SimulatedEncoder(QUIET)
-    begin(encoder, episode, rooms_sim, goal("ON", "sofa", sofa.id), goal("ON", "refrigerator", chair.id))
-    values = encoder.similarity(at(rooms_sim, 1.5, -1.5, sofa), 6)
-    assert values.shape == (2, 6) and values[0].max() > 0.9 > values[1].max()

@@ -15,11 +15,18 @@ class Encoder(Protocol):
     """Image-goal similarity. `name` goes into every table."""
 
     name: str
+    space: str
+    """The space that embeddings live in; vectors of different spaces must not be compared or mixed."""
     needs_semantic: bool
     needs_rgb: bool
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
         """A new episode; `truth` is for simulated encoders."""
 
-    def similarity(self, frame: Frame, strips: int) -> np.ndarray:
-        """(M, strips) similarity in 0..1 of each goal to each vertical strip of the frame, left to right."""
+    def similarity(self, frames: Sequence[Frame], strips: int) -> np.ndarray:
+        """(n, M, strips) similarity in 0..1 of each goal to each vertical strip of each frame, left to right.
+        The frames of a step come in one call, in the robots' order."""
+
+    def embeddings(self) -> np.ndarray:
+        """(M, D) float32, the goals of the episode in the encoder's own space: unit vectors; zeros where
+        nothing is known of a goal. D depends on the encoder only."""
