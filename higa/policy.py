@@ -1,12 +1,16 @@
-"""HiGA as a TeamPolicy: an assigner above, the shared lower level below.
+"""HiGA as a TeamPolicy: an assigner above, DAgRL with a detector below.
 
 Goals are assigned anew when a goal is found, a robot is idle, or a candidate appears, and at no other time.
+A robot searches for its goal with the body of `HigaConfig.body`; what happens from the moment on at which the
+detector has a candidate is the hand-over in `policies.crew`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +21,13 @@ from higa.labels import oracle_label
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
-from policies.crew import Crew, CrewConfig
+from policies.crew import STAGES, Crew, CrewConfig
 from policies.frontier_policy import candidate_record, last_resort, search
+from policies.navigation.body import BodyConfig, Driver, load_body
+
+SHIPPED = Path(__file__).parent / "assigner.pt"
+"""The assigner's weights that come with the package; `about` in them says which command made them."""
+REASSIGN = ("events", "every_step", "never")
 
 
 @dataclass(frozen=True)
@@ -26,18 +35,28 @@ class HigaConfig:
     """HiGA and its ablations (ours where the paper is silent)."""
 
     checkpoint: str = ""
-    """Weights of the assigner (method higa)."""
+    """Weights of the assigner (method higa); "": those that ship with the package."""
     device: str = "auto"
     decoder: str = "hungarian"
     """hungarian or greedy."""
+    reassign: str = "events"
+    """events: at the three events. every_step. never: a robot keeps its goal until it is off the list; only
+    robots without one are given one."""
     crowd: float = 4.0
     """Metres that a frontier near a teammate's target costs extra."""
     crowd_radius: float = 2.0
     """Metres."""
     idle_wait: int = 10
     """Steps between two re-assignments that only idle robots ask for."""
+    body: BodyConfig = field(default_factory=BodyConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
     crew: CrewConfig = field(default_factory=CrewConfig)
+
+    def __post_init__(self) -> None:
+        if self.decoder not in DECODERS:
+            raise ValueError(f"decoder: {self.decoder!r} is none of {', '.join(sorted(DECODERS))}")
+        if self.reassign not in REASSIGN:
+            raise ValueError(f"reassign: {self.reassign!r} is none of {', '.join(REASSIGN)}")
 
 
 class HigaBase:
@@ -48,8 +67,7 @@ class HigaBase:
 
     def __init__(self, config: HigaConfig | None = None) -> None:
         self.config = config or HigaConfig()
-        if self.config.decoder not in DECODERS:
-            raise ValueError(f"decoder: {self.config.decoder!r} is none of {sorted(DECODERS)}")
+        self.body = load_body(self.config.body)
 
     def scores(self, inputs: Decision) -> np.ndarray:
         """(K, M) scores of robot-goal pairs."""
@@ -58,6 +76,8 @@ class HigaBase:
     def reset(self, task: TeamTask) -> None:
         """A new episode."""
         self.crew = Crew(task, self.config.crew)
+        self.driver = Driver(self.config.body, self.body, task, self.crew) if self.body is not None else None
+        self.stages: Counter[str] = Counter()
         self.assigned: list[int | None] = [None] * task.shared.agents
         self.targets: list[np.ndarray | None] = [None] * task.shared.agents
         self.idle = [True] * task.shared.agents
@@ -68,14 +88,17 @@ class HigaBase:
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
         """Re-assign if one of the three events happened, then act on the assignment."""
         appeared = self.crew.look(shared)
+        if self.driver is not None:
+            self.driver.look(shared)
         event = self._event(appeared, shared)
         if event:
             self._assign(event, shared)
-        actions = {}
+        actions = [self._pursue(k, shared) if alive else WAIT for k, alive in enumerate(shared.alive)]
+        self._search(actions, shared)
         for k, alive in enumerate(shared.alive):
-            action = self._act(k, shared) if alive else WAIT
-            actions[f"robot_{k}"] = self.crew.chosen(k, action)
-        return actions
+            self.crew.chosen(k, actions[k] or WAIT)
+            self.stages[self.crew.robots[k].stage] += alive
+        return {f"robot_{k}": action or WAIT for k, action in enumerate(actions)}
 
     # -- the upper level -----------------------------------------------------------------------------------
 
@@ -84,6 +107,8 @@ class HigaBase:
         self.unresolved = list(shared.unresolved)
         if all(self.crew.scanning(k) for k, alive in enumerate(shared.alive) if alive) and not self.log:
             return ""  # nobody has looked around yet
+        if self.config.reassign == "every_step":
+            return "step"
         if found:
             return "found"
         if appeared:
@@ -95,7 +120,14 @@ class HigaBase:
 
     def _assign(self, event: str, shared: SharedState) -> None:
         inputs = decision(self.crew, shared, self.assigned, self.config.features)
+        held: dict[int, int] = {}
+        if self.config.reassign == "never":
+            held = {k: j for k, j in enumerate(self.assigned) if j is not None and shared.unresolved[j]}
+            inputs = replace(inputs, active=inputs.active.copy(), open=inputs.open.copy())
+            inputs.active[list(held)], inputs.open[list(held.values())] = False, False
         new = self.choose(inputs, shared)
+        for k, j in held.items():
+            new[k] = j if shared.alive[k] else None
         for k, goal in enumerate(new):
             if goal != self.assigned[k]:
                 self.targets[k] = None
@@ -108,7 +140,8 @@ class HigaBase:
 
     # -- the lower level -----------------------------------------------------------------------------------
 
-    def _act(self, k: int, shared: SharedState) -> int:
+    def _pursue(self, k: int, shared: SharedState) -> int | None:
+        """The action towards a candidate for a robot's goal; None: it has to search."""
         crew, goal = self.crew, self.assigned[k]
         if goal is not None and not shared.unresolved[goal]:
             goal = self.assigned[k] = None
@@ -121,11 +154,40 @@ class HigaBase:
                 return action
             if track in crew.tracker.tracks[goal]:
                 crew.tracker.reject(track)  # out of reach
+        return None
+
+    def _search(self, actions: list[int | None], shared: SharedState) -> None:
+        """Fill in the actions of the robots that have to search: by the learned body if there is one, and
+        there is something left to explore."""
+        driver, crew = self.driver, self.crew
+        driven: dict[int, int | None] = {}
+        for k, action in enumerate(actions):
+            if driver is not None and action is None and not crew.scanning(k):
+                crew.robots[k].track = None
+                actions[k] = action = crew.level(k)
+                if action is None and len(crew.frontiers(fresh=False).points) and not driver.helped(k):
+                    driven[k] = self.assigned[k]
+                    continue
+            if driver is not None:
+                driver.left(k)
+            if action is None:
+                actions[k] = self._plan(k, shared)
+        if driver is None:
+            return
+        for k, action in driver.act(shared, driven).items():
+            crew.robots[k].stage, crew.robots[k].path = "search", None
+            actions[k] = crew.look_around(k) if action is None else action
+
+    def _plan(self, k: int, shared: SharedState) -> int:
+        """The planner's action of a robot that has to search."""
+        crew, goal = self.crew, self.assigned[k]
         action = search(crew, k, self.targets, lambda: self._target(k, goal))
-        if action is not None:
-            return action
-        self.idle[k] = True
-        return last_resort(crew, k, shared)
+        if action is None:
+            self.idle[k] = True
+            return last_resort(crew, k, shared)
+        if self.driver is not None and crew.robots[k].stage == "search":
+            crew.robots[k].stage = "help"
+        return action
 
     def _target(self, k: int, goal: int | None) -> np.ndarray | None:
         """Keep the frontier while it is there, else the best by distance, the goal's heat, and teammates."""
@@ -150,8 +212,9 @@ class HigaBase:
         return self.targets[k]
 
     def record(self) -> dict[str, Any]:
-        """Every assignment with its event, and the candidates at the end."""
-        return {"assignments": self.log, **candidate_record(self.crew)}
+        """Every assignment with its event, the robots' steps by stage, and the candidates at the end."""
+        stages = {name: self.stages[name] for name in STAGES}
+        return {"assignments": self.log, "stages": stages, **candidate_record(self.crew)}
 
 
 class HigaRulePolicy(HigaBase):
@@ -189,15 +252,9 @@ class HigaPolicy(HigaBase):
 
     def __init__(self, config: HigaConfig | None = None) -> None:
         super().__init__(config)
-        if not self.config.checkpoint:
-            raise ValueError(
-                "method higa needs weights: method=mine "
-                "'variants={mine: {policy: higa, checkpoint: <file>}}'; "
-                "train some with `python -m train.dagger`, or use method higa_rule"
-            )
         from higa.checkpoint import load  # torch is needed only here
 
-        self.model = load(self.config.checkpoint, self.config.device)[0]
+        self.model = load(self.config.checkpoint or SHIPPED, self.config.device)[0]
 
     def scores(self, inputs: Decision) -> np.ndarray:
         """The network's."""

@@ -1,8 +1,10 @@
 """The lower level that map-based methods share: eyes, map, frontiers, and the skills explore, approach, scan.
 
 A method decides who goes for what; the crew turns that into actions. The hand-over from searching to
-declaring is here, in one place: seen -> accepted (mean score) -> approached -> verified from close by ->
-declared, or rejected and forgotten.
+declaring is here, in one place. Its states are a robot's `stage`: it searches (and scans on arrival) until
+the detector has an accepted candidate for its goal (`TrackerConfig.accept`), approaches the candidate's point
+on a planned path up to `CrewConfig.stop`, verifies it by the looks from within `TrackerConfig.close`
+(`TrackerConfig.verify`), and declares it, or rejects it, forgets its place and searches on.
 """
 
 from __future__ import annotations
@@ -55,9 +57,15 @@ class CrewConfig:
     """With no frontier left, candidates from this score on are accepted and declared."""
 
 
+STAGES = ("scan", "search", "help", "approach", "verify", "declare", "wait")
+"""What a robot may be doing; help: the planner drives where a learned body got stuck."""
+
+
 @dataclass
 class _Robot:
     scan: int
+    stage: str = "scan"
+    """One of STAGES: what its last action was for."""
     path: np.ndarray | None = None
     goal_point: np.ndarray | None = None
     age: int = 0
@@ -202,24 +210,29 @@ class Crew:
 
     def scan(self, agent: int) -> int:
         """One turn of looking around, with a level camera."""
-        level = self._level(self.shared.poses[agent])
+        self.robots[agent].stage = "scan"
+        level = self.level(agent)
         if level is not None:
             return level
         self.robots[agent].scan -= 1
         return LEFT
 
+    def look_around(self, agent: int) -> int:
+        """Begin to look around, as at a frontier that was reached."""
+        self.looked.append(self.shared.poses[agent].position)
+        self.robots[agent].path, self.robots[agent].scan = None, self.config.arrival_scan
+        return self.scan(agent)
+
     def explore(self, agent: int, point: np.ndarray) -> int | None:
         """The action towards a frontier; None when it was reached and looked at, or cannot be reached."""
         robot, pose = self.robots[agent], self.shared.poses[agent]
-        robot.track = None
-        level = self._level(pose)
+        robot.track, robot.stage = None, "search"
+        level = self.level(agent)
         if level is not None:
             return level
         if np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive:
             self._finish(point)
-            self.looked.append(pose.position)
-            robot.path, robot.scan = None, self.config.arrival_scan
-            return self.scan(agent)
+            return self.look_around(agent)
         action = self._walk(agent, point)
         if action is None:
             self._finish(point)
@@ -236,11 +249,13 @@ class Crew:
         robot, pose = self.robots[agent], self.shared.poses[agent]
         if robot.track is not track:  # what was peeked at another candidate tells nothing about this one
             robot.track, robot.peeks = track, 0
+        robot.stage = "approach"
         gap = np.hypot(pose.x - track.point[0], pose.z - track.point[2])
         if gap > self.config.stop and robot.peeks == 0:
-            action = self._level(pose) or self._walk(agent, track.point, slack=1.2)
+            action = self.level(agent) or self._walk(agent, track.point, slack=1.2)
             if action is not None:
                 return action
+        robot.stage = "verify"
         turn = face(pose, track.point, self.config.planner.aim_deg)
         if turn is not None and gap > 0.1:
             return turn
@@ -252,12 +267,14 @@ class Crew:
             return LOOK_DOWN
         robot.peeks, robot.path = 0, None
         if verdict:
+            robot.stage = "declare"
             return declare(track.goal)
         self.tracker.reject(track)
         return None
 
-    def _level(self, pose: Pose) -> int | None:
-        """Back to a level camera."""
+    def level(self, agent: int) -> int | None:
+        """The action back to a level camera; None if it is level."""
+        pose = self.shared.poses[agent]
         return LOOK_UP if pose.pitch < -0.1 else LOOK_DOWN if pose.pitch > 0.1 else None
 
     def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:

@@ -121,6 +121,7 @@ def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
     """No frontier is left: go for the best doubtful candidate, if any, else wait (or turn, while there are
     frontiers)."""
     config = crew.config
+    crew.robots[k].stage = "wait"
     if len(crew.frontiers().points):
         return LEFT
     for _ in range(4):
@@ -139,6 +140,7 @@ def last_resort(crew: Crew, k: int, shared: SharedState) -> int:
             return action
         if track in crew.tracker.tracks[track.goal]:
             crew.tracker.reject(track)
+    crew.robots[k].stage = "wait"
     return WAIT
 
 

@@ -40,7 +40,7 @@ def test_executed_moves_go_back_and_what_ovon_lacks_is_no_action():
     "change, message",
     [
         ({"rgb": np.zeros((2, 4, 4, 3), np.float32)}, "uint8"),
-        ({"rgb": np.zeros((3, 4, 4, 3), np.uint8)}, "got 3 frames"),
+        ({"rgb": np.zeros((3, 4, 4, 3), np.uint8)}, "got 3"),
         ({"previous": np.zeros(3, int)}, r"shape \(3,\)"),
         ({"previous": np.array([1.0, 2.0])}, "integers"),
         ({"previous": np.array([1, 11])}, "no action 11"),
@@ -227,7 +227,7 @@ def _drive(policy: OvonPolicy, seed: int, steps: int = 25, team: tuple[int, ...]
     for t in range(steps):
         views = make_views(3, seed=100 + t)
         rows = list(team)
-        moves = policy.act(rows, Views(views.rgb[rows], [views.goals[k] for k in rows], previous))
+        moves = policy.act(rows, Views([views.goals[k] for k in rows], previous, views.rgb[rows]))
         assert (moves.actions[moves.arrived] == WAIT).all() and (moves.actions < len(MOVES)).all()
         previous = moves.actions
         done.append(np.where(moves.arrived, -1, moves.actions))
@@ -267,7 +267,7 @@ def test_actions_are_drawn_as_often_as_the_policy_says():
     policy, n = OvonPolicy(network), 500
     policy.reset(n, np.random.default_rng(3))
     views = make_views(1)
-    many = Views(np.repeat(views.rgb, n, 0), views.goals * n, np.full(n, 1))
+    many = Views(views.goals * n, np.full(n, 1), np.repeat(views.rgb, n, 0))
     drawn = np.concatenate([_numbers(policy.act(range(n), many)) for _ in range(4)])
     np.testing.assert_allclose(np.bincount(drawn, minlength=6) / len(drawn), probabilities, atol=0.05)
     assert (drawn != 3).all()

@@ -32,28 +32,27 @@ class Views:
     """What the robots of one call perceive and are to do, a row a robot, in the order of `robots`.
 
     Attributes:
-        rgb: (n, H, W, 3) uint8, the frames.
         goals: n goals: words ("potted plant"), or a (D,) vector from the encoder that the policy was trained
             with.
         previous: (n,) integers, the action of ours that each robot executed last, whoever chose it;
             NO_ACTION when its task has just begun.
-        depth: (n, H, W) float32, planar metres, 0 where nothing was measured; None where the policy needs
-            none.
+        rgb: (n, H, W, 3) uint8, the frames. This and what follows is None where the policy needs none.
+        depth: (n, H, W) float32, planar metres, 0 where nothing was measured.
+        near, far: (n, C, S, S) uint8, crops of the map (see `surroundings`).
     """
 
-    rgb: np.ndarray
     goals: Sequence[str | np.ndarray]
     previous: np.ndarray
+    rgb: np.ndarray | None = None
     depth: np.ndarray | None = None
+    near: np.ndarray | None = None
+    far: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.goals)
-        if self.rgb.ndim != 4 or self.rgb.shape[-1] != 3 or self.rgb.dtype != np.uint8:
-            raise ValueError(f"rgb: needs (n, H, W, 3) uint8, got {self.rgb.shape} {self.rgb.dtype}")
-        if len(self.rgb) != n or self.previous.shape != (n,):
+        if self.previous.shape != (n,):
             raise ValueError(
-                f"views of {n} goals need {n} frames and {n} previous actions, got {len(self.rgb)} frames "
-                f"and previous actions of shape {self.previous.shape}"
+                f"views of {n} goals need {n} previous actions, got them of shape {self.previous.shape}"
             )
         if not np.issubdtype(self.previous.dtype, np.integer):
             raise ValueError(f"previous: needs integers, got {self.previous.dtype}")
@@ -62,8 +61,15 @@ class Views:
             raise ValueError(
                 f"previous: no action {int(wrong[0])}; {NO_ACTION} (none) or 0 to {len(ACTIONS) - 1}"
             )
-        if self.depth is not None and self.depth.shape != self.rgb.shape[:3]:
-            raise ValueError(f"depth: needs {self.rgb.shape[:3]} like rgb, got {self.depth.shape}")
+        if self.rgb is not None:
+            if self.rgb.ndim != 4 or self.rgb.shape[-1] != 3 or self.rgb.dtype != np.uint8:
+                raise ValueError(f"rgb: needs (n, H, W, 3) uint8, got {self.rgb.shape} {self.rgb.dtype}")
+            if self.depth is not None and self.depth.shape != self.rgb.shape[:3]:
+                raise ValueError(f"depth: needs {self.rgb.shape[:3]} like rgb, got {self.depth.shape}")
+        for name in ("rgb", "depth", "near", "far"):
+            value = getattr(self, name)
+            if value is not None and len(value) != n:
+                raise ValueError(f"{name}: views of {n} goals need {n} rows, got {len(value)}")
 
 
 @dataclass(frozen=True)

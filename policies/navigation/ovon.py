@@ -106,6 +106,8 @@ class OvonPolicy(NavigationPolicy):
         if not len(rows):
             self.values = np.zeros(0, np.float32)
             return Moves(np.zeros(0, np.int64), np.zeros(0, bool))
+        if views.rgb is None:
+            raise ValueError(f"{type(self).__name__} looks at frames: views need rgb")
         device = rows.device
         goals = torch.from_numpy(np.stack([self._embed(goal) for goal in views.goals])).to(device)
         previous = torch.from_numpy(to_ovon(views.previous)).to(device)
