@@ -171,17 +171,20 @@ class HigaBase:
             if driver is not None:
                 driver.left(k)
             if action is None:
-                actions[k] = self._plan(k, shared)
+                actions[k] = self.plan(k, shared)
         if driver is None:
             return
         for k, action in driver.act(shared, driven).items():
             crew.robots[k].stage, crew.robots[k].path = "search", None
-            actions[k] = crew.look_around(k) if action is None else action
+            if action is None:
+                again = crew.looked_from(k, self.config.body.progress)
+                action = self.plan(k, shared) if again else crew.look_around(k)
+            actions[k] = action
 
-    def _plan(self, k: int, shared: SharedState) -> int:
+    def plan(self, k: int, shared: SharedState) -> int:
         """The planner's action of a robot that has to search."""
         crew, goal = self.crew, self.assigned[k]
-        action = search(crew, k, self.targets, lambda: self._target(k, goal))
+        action = search(crew, k, self.targets, lambda: self.target(k, goal))
         if action is None:
             self.idle[k] = True
             return last_resort(crew, k, shared)
@@ -189,7 +192,7 @@ class HigaBase:
             crew.robots[k].stage = "help"
         return action
 
-    def _target(self, k: int, goal: int | None) -> np.ndarray | None:
+    def target(self, k: int, goal: int | None) -> np.ndarray | None:
         """Keep the frontier while it is there, else the best by distance, the goal's heat, and teammates."""
         current = self.targets[k]
         if current is not None and self.crew.still_there(current):

@@ -218,8 +218,12 @@ class Crew:
         return LEFT
 
     def look_around(self, agent: int) -> int:
-        """Begin to look around, as at a frontier that was reached."""
-        self.looked.append(self.shared.poses[agent].position)
+        """Begin to look around; the frontiers within `arrive` are done with."""
+        here = self.shared.poses[agent].position
+        for point in self.frontiers(fresh=False).points:
+            if self.at(agent, point):
+                self._finish(point)
+        self.looked.append(here)
         self.robots[agent].path, self.robots[agent].scan = None, self.config.arrival_scan
         return self.scan(agent)
 
@@ -230,13 +234,22 @@ class Crew:
         level = self.level(agent)
         if level is not None:
             return level
-        if np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive:
+        if self.at(agent, point):
             self._finish(point)
             return self.look_around(agent)
         action = self._walk(agent, point)
         if action is None:
             self._finish(point)
         return action
+
+    def at(self, agent: int, point: np.ndarray) -> bool:
+        """Whether a robot has arrived at a frontier."""
+        pose = self.shared.poses[agent]
+        return bool(np.hypot(pose.x - point[0], pose.z - point[2]) <= self.config.arrive)
+
+    def looked_from(self, agent: int, radius: float) -> bool:
+        """Whether somebody looked around within `radius` metres of a robot."""
+        return _near_any(self.shared.poses[agent].position, self.looked, radius)
 
     def _finish(self, point: np.ndarray) -> None:
         """Nobody goes to this frontier again, from this very step on."""

@@ -12,6 +12,7 @@ import numpy as np
 from hm3dm3_env.geometry import Pose, wrap
 from hm3dm3_env.oracle import reach_on, solve
 from hm3dm3_env.shared import SharedState
+from hm3dm3_env.sim.base import Navigator
 from hm3dm3_env.task import WAIT, declare
 from policies.base import TeamTask
 from policies.planner import FORWARD, LEFT, RIGHT
@@ -49,24 +50,11 @@ class OraclePolicy:
             tour = self.tours[k]
             while tour and not shared.unresolved[tour[0]]:
                 tour.pop(0)
-            actions[f"robot_{k}"] = self._towards(pose, tour[0]) if tour and shared.alive[k] else WAIT
+            action = WAIT
+            if tour and shared.alive[k]:
+                action = towards(self.navigator, pose, self.viewpoints[tour[0]]) or declare(tour[0])
+            actions[f"robot_{k}"] = action
         return actions
-
-    def _towards(self, pose: Pose, goal: int) -> int:
-        targets = self.viewpoints[goal]
-        if self.navigator.distance(pose.position[None], targets)[0] <= DECLARE_WITHIN:
-            return declare(goal)
-        turn = radians(30.0)
-        headings = [wrap(pose.heading + turn * i) for i in range(12)]
-        ends = [self.navigator.step(Pose(pose.x, pose.y, pose.z, h), "move_forward") for h in headings]
-        distances = self.navigator.distance(np.stack([e.position for e in ends]), targets)
-        stuck = np.array([np.hypot(e.x - pose.x, e.z - pose.z) < 0.05 for e in ends])
-        turns = np.array([min(i, 12 - i) for i in range(12)])
-        best = int((distances + TURN_COST * turns + 10.0 * stuck).argmin())
-        error = wrap(headings[best] - pose.heading)
-        if abs(error) < turn / 2:
-            return FORWARD
-        return LEFT if error > 0 or abs(error) > pi - 1e-6 else RIGHT
 
     def record(self) -> dict[str, Any]:
         """The tours."""
@@ -74,3 +62,20 @@ class OraclePolicy:
             "tours": [list(t) for t in self.plan.tours],
             "lengths": [round(v, 4) for v in self.plan.lengths],
         }
+
+
+def towards(navigator: Navigator, pose: Pose, targets: np.ndarray) -> int | None:
+    """The action that brings the nearest of (T, 3) targets nearer; None within DECLARE_WITHIN of one."""
+    if navigator.distance(pose.position[None], targets)[0] <= DECLARE_WITHIN:
+        return None
+    turn = radians(30.0)
+    headings = [wrap(pose.heading + turn * i) for i in range(12)]
+    ends = [navigator.step(Pose(pose.x, pose.y, pose.z, h), "move_forward") for h in headings]
+    distances = navigator.distance(np.stack([e.position for e in ends]), targets)
+    stuck = np.array([np.hypot(e.x - pose.x, e.z - pose.z) < 0.05 for e in ends])
+    turns = np.array([min(i, 12 - i) for i in range(12)])
+    best = int((distances + TURN_COST * turns + 10.0 * stuck).argmin())
+    error = wrap(headings[best] - pose.heading)
+    if abs(error) < turn / 2:
+        return FORWARD
+    return LEFT if error > 0 or abs(error) > pi - 1e-6 else RIGHT

@@ -16,7 +16,7 @@ from hm3dm3_env.shared import SharedState
 from hm3dm3_env.sim.base import Camera
 from policies.base import TeamPolicy, TeamTask
 from policies.heatmaps.base import Encoder
-from policies.heatmaps.simulated import SimulatedEncoder, SimulatedEncoderConfig
+from policies.heatmaps.config import EncoderConfig, make_encoder
 from policies.recognition.base import Recognizer
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 
@@ -32,19 +32,21 @@ class EyesConfig:
     recogniser: str = "simulated"
     """simulated, or perfect (no noise)."""
     simulated: SimulatedRecognizerConfig = field(default_factory=SimulatedRecognizerConfig)
-    encoder: SimulatedEncoderConfig = field(default_factory=SimulatedEncoderConfig)
+    """Its noise."""
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    """What makes the heat maps."""
 
 
 def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
     """The recogniser and the encoder of a config.
 
     Raises:
-        ValueError: an unknown recogniser.
+        ValueError: an unknown recogniser or encoder, or one that cannot be made (`EncoderError`).
     """
     if config.recogniser not in ("simulated", "perfect"):
         raise ValueError(f"recogniser: {config.recogniser!r} is not available; use simulated or perfect")
     noise = PERFECT if config.recogniser == "perfect" else config.simulated
-    return SimulatedRecognizer(noise), SimulatedEncoder(config.encoder)
+    return SimulatedRecognizer(noise), make_encoder(config.encoder)
 
 
 BRIEF = ObservationConfig(keys=("pose", "alive", "goal_unresolved"))
@@ -53,12 +55,24 @@ cheap."""
 
 
 def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3DM3ParallelEnv:
-    """An environment that renders what the eyes need besides what the observation has."""
+    """An environment that renders what the eyes need besides what the observation has.
+
+    Raises:
+        ValueError: the camera's frames are too narrow for the eyes.
+    """
+    camera = config.camera
+    for eye in (recognizer, encoder):
+        if camera.width < eye.min_width:
+            raise ValueError(
+                f"camera: {eye.name} needs frames of at least {eye.min_width} pixels across, not "
+                f"{camera.width} x {camera.height}; set camera.width=360 camera.height=640 (the benchmark's)"
+            )
     observation = config.observation
     if (recognizer.needs_rgb or encoder.needs_rgb) and "rgb" not in observation.keys:
         observation = replace(observation, keys=(*observation.keys, "rgb"))
     semantic = recognizer.needs_semantic or encoder.needs_semantic
-    return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=semantic))
+    photo = max(config.goal_image, recognizer.goal_image, encoder.goal_image)
+    return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=semantic, goal_image=photo))
 
 
 def episode_seed(seed: int, episode: str) -> int:
@@ -103,5 +117,5 @@ def play(
         actions = policy.act(env.observations(), shared)
         env.advance([actions.get(name, 0) for name in env.possible_agents])
     blind = policy.privileged and not getattr(policy, "sees", False)
-    used = "none" if blind else recognizer.name
-    return env.record(method, seed, policy.privileged, used, policy.record())
+    used = ("none", "none") if blind else (recognizer.name, encoder.name)
+    return env.record(method, seed, policy.privileged, used[0], policy.record(), used[1])

@@ -19,6 +19,10 @@ class Encoder(Protocol):
     """The space that embeddings live in; vectors of different spaces must not be compared or mixed."""
     needs_semantic: bool
     needs_rgb: bool
+    min_width: int
+    """Narrowest frame that it works with, pixels (0: any)."""
+    goal_image: int
+    """Side of the goal images that it needs, pixels (0: none)."""
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
         """A new episode; `truth` is for simulated encoders."""

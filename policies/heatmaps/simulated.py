@@ -40,6 +40,7 @@ class SimulatedEncoder:
     """`Encoder` that reads the semantic image."""
 
     needs_semantic, needs_rgb = True, False
+    min_width = goal_image = 0
     name = space = "simulated"
 
     def __init__(self, config: SimulatedEncoderConfig | None = None) -> None:

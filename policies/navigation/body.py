@@ -78,7 +78,7 @@ class Driver:
         self.config, self.policy, self.crew = config, policy, crew
         agents = task.shared.agents
         policy.reset(agents, np.random.default_rng(task.rng.integers(2**63)))
-        self._views = _MapViews(policy, task, crew) if config.kind == "map" else _FrameViews(task)
+        self._views = MapViews(policy, task, crew) if config.kind == "map" else _FrameViews(task)
         self._goal: list[int | None] = [None] * agents
         self._track: list[list[np.ndarray]] = [[] for _ in range(agents)]
         """Where a robot was at each step that the body drove it, the last `patience` of them."""
@@ -102,8 +102,8 @@ class Driver:
         self._track[agent] = []
 
     def act(self, shared: SharedState, searching: Mapping[int, int | None]) -> dict[int, int | None]:
-        """The action of each robot that searches for a goal (robot -> goal or None); None where the body says
-        that it has arrived."""
+        """The action of each robot that searches for a goal (robot -> goal or None); None where the body wants
+        to look around."""
         robots = list(searching)
         if not robots:
             return {}
@@ -127,8 +127,8 @@ class Driver:
         self._track[agent] = []
 
 
-class _MapViews:
-    """Views of `MapPolicy`."""
+class MapViews:
+    """Views of `MapPolicy` in one episode."""
 
     def __init__(self, policy: NavigationPolicy, task: TeamTask, crew: Crew) -> None:
         from policies.navigation.map_policy import MapPolicy
@@ -143,11 +143,13 @@ class _MapViews:
         self.nothing = np.zeros(size, np.float32)
 
     def look(self, shared: SharedState) -> None:
+        """Every step, before `of`."""
         self.surroundings.update(shared.poses, shared.step)
 
     def of(
         self, shared: SharedState, robots: list[int], goals: Mapping[int, int | None], previous: np.ndarray
     ) -> Views:
+        """Views of `robots` that look for `goals` (robot -> goal or None); `previous` as of `Views`."""
         edges = self.crew.frontiers(fresh=False).points
         crops = [self.surroundings.crops(k, shared.poses, edges, self.crew.heat, goals[k]) for k in robots]
         given = [goals[k] for k in robots]

@@ -20,7 +20,7 @@ from policies.navigation.base import NO_ACTION
 from policies.navigation.surroundings import CHANNELS
 
 MAP_ACTIONS = ("stop", "move_forward", "turn_left", "turn_right")
-"""The body's actions in the order of its logits."""
+"""The body's actions in the order of its logits. Stop: look around from here."""
 DEPTH_SHAPE = (12, 8)
 """R x Q: rows and columns of the depth image that the network reads (ours)."""
 
@@ -33,8 +33,8 @@ class MapNetworkConfig:
     """S of both crops, cells."""
     goal: int = 32
     """G; zeros stand for a goal in another space than the network was trained in."""
-    history: int = 14
-    """H: two more than the turns of a full look around."""
+    history: int = 8
+    """H."""
     width: int = 64
     layers: int = 2
     heads: int = 4

@@ -94,50 +94,50 @@ class MapPolicy(NavigationPolicy):
         self._history[list(robots)] = NO_ACTION
 
     def act(self, robots: Sequence[int], views: Views) -> Moves:
-        """The next actions; `views` needs depth and both crops, a row a robot.
+        """The next actions; `views` needs depth and both crops, a row a robot. `arrived` means that the robot
+        should look around where it is: at its goal, or where unknown ground begins.
 
         Raises:
             ValueError: rows that do not fit, an unknown robot, or an input that is missing.
+        """
+        if not len(robots) and not len(views.goals):
+            return Moves(np.zeros(0, np.int64), np.zeros(0, bool))
+        chosen = self.decide(robots, self.observe(robots, views))
+        return Moves(TO_OURS[chosen], chosen == STOP)
+
+    def observe(self, robots: Sequence[int], views: Views) -> dict[str, np.ndarray]:
+        """The network's inputs (see `MapNetwork`) of n robots; their last actions are remembered.
+
+        Raises:
+            ValueError: as of `act`.
         """
         rows = list(robots)
         if len(views.goals) != len(rows) or len(set(rows)) != len(rows):
             raise ValueError(f"robots {rows} and {len(views.goals)} views; one view a robot is needed")
         if rows and not (0 <= min(rows) and max(rows) < len(self._rngs)):
             raise ValueError(f"robots {rows}: reset was called for {len(self._rngs)}")
-        if not rows:
-            return Moves(np.zeros(0, np.int64), np.zeros(0, bool))
+        if views.depth is None or views.near is None or views.far is None:
+            raise ValueError("MapPolicy looks at maps: views need depth, near and far")
         self._history[rows, 1:] = self._history[rows, :-1]
         self._history[rows, 0] = [from_ours(action) for action in views.previous]
-        inputs = network_inputs(views, self._history[rows], self.network.config.goal)
+        vectors = np.zeros((len(rows), self.network.config.goal), np.float32)
+        for row, given in zip(vectors, views.goals):
+            if not isinstance(given, str) and given.shape == row.shape:
+                row[:] = given
+        return {
+            "near": views.near,
+            "far": views.far,
+            "depth": np.stack([shrink_depth(image) for image in views.depth]),
+            "goal": vectors,
+            "previous": self._history[rows],
+        }
+
+    def decide(self, robots: Sequence[int], inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(n,) the network's numbers of the next actions."""
         device = next(self.network.parameters()).device
         with torch.inference_mode():
             tensors = {name: torch.from_numpy(value).to(device) for name, value in inputs.items()}
             logits = self.network(tensors)[0].double().cpu().numpy()  # (n, A)
         if self.sample:
-            noise = np.stack([self._rngs[k].gumbel(size=logits.shape[1]) for k in rows])
-            chosen = (logits + noise).argmax(-1)
-        else:
-            chosen = logits.argmax(-1)
-        return Moves(TO_OURS[chosen], chosen == STOP)
-
-
-def network_inputs(views: Views, history: np.ndarray, goal: int) -> dict[str, np.ndarray]:
-    """The network's inputs (see `MapNetwork`) from views of n robots and their (n, H) last actions; `goal`
-    is the length of an embedding. Goals of another length, and words, count as zeros.
-
-    Raises:
-        ValueError: the views lack depth or crops.
-    """
-    if views.depth is None or views.near is None or views.far is None:
-        raise ValueError("MapPolicy looks at maps: views need depth, near and far")
-    vectors = np.zeros((len(views.goals), goal), np.float32)
-    for row, given in zip(vectors, views.goals):
-        if not isinstance(given, str) and given.shape == row.shape:
-            row[:] = given
-    return {
-        "near": views.near,
-        "far": views.far,
-        "depth": np.stack([shrink_depth(image) for image in views.depth]),
-        "goal": vectors,
-        "previous": history.copy(),
-    }
+            logits = logits + np.stack([self._rngs[k].gumbel(size=logits.shape[1]) for k in robots])
+        return logits.argmax(-1)

@@ -38,6 +38,10 @@ class Recognizer(Protocol):
     needs_semantic: bool
     """Whether frames must carry a semantic image."""
     needs_rgb: bool
+    min_width: int
+    """Narrowest frame that it works with, pixels (0: any)."""
+    goal_image: int
+    """Side of the goal images that it needs, pixels (0: none)."""
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
         """A new episode; `truth` is for simulated eyes."""

@@ -79,6 +79,7 @@ class SimulatedRecognizer:
     """`Recognizer` that reads the semantic image."""
 
     needs_semantic, needs_rgb = True, False
+    min_width = goal_image = 0
 
     def __init__(self, config: SimulatedRecognizerConfig | None = None) -> None:
         self.config = config or SimulatedRecognizerConfig()
