@@ -195,9 +195,8 @@ def dagger(config: NavConfig) -> Path:
         totals = [read_shard(path)[1] for path in test]
         tried, found = sum(t.tried for t in totals), sum(t.found for t in totals)
         walked = sum(t.walked for t in totals)
-        tracker.log(
-            {"round": number, "held_out_found": found / tried, "held_out_metres": walked / max(found, 1)}
-        )
+        share, metres = found / max(tried, 1), walked / max(found, 1)
+        tracker.log({"round": number, "held_out_found": share, "held_out_metres": metres})
         print(f"round {number}: held-out houses: {found} of {tried} searches ended well, "
               f"{metres:.1f} m walked for each")  # fmt: skip
     write_atomic(out, Path(current).read_bytes())

@@ -102,8 +102,8 @@ class Driver:
         self._track[agent] = []
 
     def act(self, shared: SharedState, searching: Mapping[int, int | None]) -> dict[int, int | None]:
-        """The action of each robot that searches for a goal (robot -> goal or None); None where the body wants
-        to look around."""
+        """The action of each robot that searches for a goal (robot -> goal or None); None where the body
+        wants to look around."""
         robots = list(searching)
         if not robots:
             return {}
