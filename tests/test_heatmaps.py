@@ -112,8 +112,20 @@ def test_newer_looks_weigh_more(decay: float, expected: float, rooms_sim: Embedd
     encoder.heat = 1.0
     heat.update(west, encoder)
     row, column = heat.cells(np.array([1.0, 0, -2.0]))
-    assert heat.value[0, row, column] > expected - 1e-4
+    assert heat.value[0, row, column] == pytest.approx(expected, abs=1e-4)
     assert heat.confidence[row, column] > 0.9  # a fresh look is as sure as ever
+
+
+def test_a_frame_counts_once_in_every_cell(rooms_sim: EmbeddedSimulator) -> None:
+    west, encoder = rooms_sim.render([Pose(2.5, 0, -2.0, pi / 2)], CAMERA), Constant()
+    heat = maps(decay=1.0)
+    heat.update(west, encoder)
+    seen, sure = heat.confidence > 0, heat.confidence.copy()
+    encoder.heat = 1.0
+    heat.update(west, encoder)
+    middle = sure >= 0.35  # at the edges, a look that is less sure than the one before is left out
+    assert middle.sum() > 20 and np.allclose(heat.value[0][middle], 0.5)  # however many rays cross a cell
+    assert np.allclose(heat.confidence[seen], sure[seen], atol=1e-6)
 
 
 def test_frames_of_one_step_do_not_fade_each_other(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:

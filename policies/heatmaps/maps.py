@@ -57,6 +57,8 @@ class HeatMaps:
         self.confidence = np.zeros((count, count), np.float32)
         self.touched = np.zeros((count, count), np.int32)
         self._step = 0
+        self._looks = 0
+        self._look = np.zeros((count, count), np.int32)  # the frame that last reached a cell
 
     def update(self, frames: Sequence[Frame], encoder: Encoder) -> None:
         """Fold in the new frames of one step, in order; a call is a step, also without frames."""
@@ -65,6 +67,7 @@ class HeatMaps:
             return
         heat = encoder.similarity(frames, self.config.strips).astype(np.float32)
         for one, frame in zip(heat, frames):
+            self._looks += 1
             eye = frame.camera.eye(frame.pose)
             _project(
                 one,
@@ -79,9 +82,11 @@ class HeatMaps:
                 self.config.cone_floor,
                 self.config.decay,
                 self._step,
+                self._looks,
                 self.value,
                 self.confidence,
                 self.touched,
+                self._look,
             )
 
     def faded(self) -> np.ndarray:
@@ -113,15 +118,18 @@ class HeatMaps:
 
 @numba.njit(cache=True, nogil=True)
 def _project(
-    heat, far, focal, heading, pitch, x, z, origin, cell, floor, decay, step, value, confidence, touched
-):
+    heat, far, focal, heading, pitch, x, z, origin, cell, floor, decay, step, look, value, confidence, touched,
+    looked
+):  # fmt: skip
+    """Fold one frame in: rays over the view, the middle one first, so that a cell that several of them cross
+    is folded into once, by the surest."""
     width, strips = far.shape[0], heat.shape[1]
     goals, count = value.shape[0], confidence.shape[0]
     half = np.arctan(width / 2 / focal)
     reach_scale = np.cos(pitch)
     rays = max(int(2 * half / np.radians(1.5)), 1)
-    last = -1
-    for ray in range(rays + 1):
+    for i in range(rays + 1):
+        ray = rays // 2 + ((i + 1) // 2 if i % 2 else -(i // 2))
         theta = -half + 2 * half * ray / rays  # positive to the right
         column = min(max(int(width / 2 + np.tan(theta) * focal), 0), width - 1)
         strip = min(column * strips // width, strips - 1)
@@ -137,9 +145,9 @@ def _project(
                 int((x + dx * distance - origin[0]) / cell),
             )
             distance += cell
-            if row < 0 or col < 0 or row >= count or col >= count or row * count + col == last:
+            if row < 0 or col < 0 or row >= count or col >= count or looked[row, col] == look:
                 continue
-            last = row * count + col
+            looked[row, col] = look
             old = confidence[row, col]
             age = step - touched[row, col]
             if age > 0:  # fade now what faded since; cells that nobody looks at cost nothing
