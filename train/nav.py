@@ -116,8 +116,8 @@ class NavConfig:
     """Every so-manieth house is held out."""
     seed: int = 0
     workers: int = 2
-    threads: int = 2
-    """CPU threads of torch while it trains."""
+    threads: int = 1
+    """CPU threads of torch while it trains; more stall when others want the cores."""
     device: str = "auto"
     tracking: str = "offline"
     """wandb: offline, online or off."""
@@ -254,8 +254,8 @@ def _fit(
     key = sha256(b"".join(sha256(p.read_bytes()).encode() for p in shards)
                  + json_bytes([asdict(stage), config.seed]))  # fmt: skip
     if path.exists():
-        about = torch.load(path, map_location="cpu", weights_only=True).get("about", {})
-        if about.get("key") == key:
+        before = torch.load(path, map_location="cpu", weights_only=True).get("about", {})
+        if before.get("key") == key:
             print(f"round {number}: {path} is there already")
             return str(path)
     parts = [read_shard(p)[0] for p in shards]
