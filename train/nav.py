@@ -176,8 +176,6 @@ def dagger(config: NavConfig) -> Path:
     out, stage = Path(config.out), config.dagger
     log = out.parent / f"{out.stem}-log"
     mine, held = split_houses(config)
-    split = split_digest(data_root(config.search.data), config.search.split)
-    key = sha256(json_bytes([asdict(config.search), split, config.seed, config.held_out, config.start]))[:12]
     tracker = Tracker(log, out.stem, config.tracking, asdict(config))
     tracker.keep([])
     policy = MapPolicy.load(config.start) if config.start else fresh(config.search, config.seed)
@@ -185,24 +183,32 @@ def dagger(config: NavConfig) -> Path:
     for number, teacher in enumerate(stage.teacher):
         first = number * stage.episodes
         chosen = [mine[(first + i) % len(mine)] for i in range(stage.episodes)]
-        folder = log / f"{key}-round-{number}"
+        folder = log / f"round-{number}"
         drive = teacher if current else 1.0
         shards += _collect(config, chosen, folder, current, drive, number, f"round {number}: drive")
         current = _fit(config, policy, shards, out, number, tracker)
         policy = MapPolicy.load(current)
-        folder, chosen = log / f"{key}-held-{number}", held[: stage.held_out_episodes]
-        test = _collect(config, chosen, folder, current, 0.0, 1000 + number, f"round {number}: held out")
-        totals = [read_shard(path)[1] for path in test]
-        tried, found = sum(t.tried for t in totals), sum(t.found for t in totals)
-        walked = sum(t.walked for t in totals)
-        share, metres = found / max(tried, 1), walked / max(found, 1)
-        tracker.log({"round": number, "held_out_found": share, "held_out_metres": metres})
-        print(f"round {number}: held-out houses: {found} of {tried} searches ended well, "
-              f"{metres:.1f} m walked for each")  # fmt: skip
+        tracker.log({"round": number, **measure(config, held, current, f"round-{number}")})
     write_atomic(out, Path(current).read_bytes())
     tracker.close(over="step")
     print(f"checkpoint: {out}   curves: {log / 'curves.png'}")
     return out
+
+
+def measure(config: NavConfig, held: list[Episode], checkpoint: str, name: str) -> dict[str, float]:
+    """What weights find in held-out houses when they drive alone: share of searches that end well, and metres
+    walked for each."""
+    out = Path(config.out)
+    folder = out.parent / f"{out.stem}-log" / f"held-{name}"
+    chosen = held[: config.dagger.held_out_episodes]
+    totals = [
+        read_shard(path)[1]
+        for path in _collect(config, chosen, folder, checkpoint, 0.0, 1000, f"held out: {name}")
+    ]
+    tried, found = sum(t.tried for t in totals), sum(t.found for t in totals)
+    share, metres = found / max(tried, 1), sum(t.walked for t in totals) / max(found, 1)
+    print(f"{name}: held-out houses: {found} of {tried} searches ended well, {metres:.1f} m walked for each")
+    return {"held_out_found": share, "held_out_metres": metres}
 
 
 def _collect(
@@ -211,11 +217,14 @@ def _collect(
 ) -> list[Path]:  # fmt: skip
     """The round's shards, made where they are missing; those of other weights are made anew."""
     digest = sha256(Path(checkpoint).read_bytes()) if checkpoint else ""
-    stamp, about = folder / "made-with.json", json_bytes([digest, teacher, config.seed])
-    if not stamp.exists() or stamp.read_bytes() != about:
+    split = split_digest(data_root(config.search.data), config.search.split)
+    names = [episode.id for episode in episodes]
+    stamp = folder / "made-with.json"
+    made_with = json_bytes([asdict(config.search), split, digest, teacher, config.seed, names])
+    if not stamp.exists() or stamp.read_bytes() != made_with:
         for old in folder.glob("*.npz"):
             old.unlink()
-        write_atomic(stamp, about)
+        write_atomic(stamp, made_with)
     order = sorted(episodes, key=lambda e: (e.scene.name, e.id))
     chunks = [[e.id for e in order[i : i + 4]] for i in range(0, len(order), 4)]
     paths = [folder / f"part-{i:04d}.npz" for i in range(len(chunks))]
