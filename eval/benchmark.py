@@ -80,7 +80,7 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method: give one name or a list of different names, not {config.method!r}")
     specs = {name: _spec(config, name) for name in methods}
-    make_eyes(config.eyes)
+    encoder = _check_eyes(config)
     if config.limit is not None and config.limit < 1:
         raise ValueError(f"limit must be at least 1 episode (or null: all), not {config.limit}")
     episodes = load_split(data_root(config.data), config.split)[: config.limit]
@@ -88,7 +88,7 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         raise ValueError(f"split {config.split!r}: no episodes")
     out = Path(config.out)
     for name, spec in specs.items():
-        _claim(out / "records" / name, _settings(config, name, spec))
+        _claim(out / "records" / name, _settings(config, name, spec, encoder))
     _run(config, specs, episodes, out)
     records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in methods}
     summary = {
@@ -118,7 +118,27 @@ def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
     return {"policy": policy, "config": value, "weights": digest}
 
 
-def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _env_config(config: BenchmarkConfig) -> EnvConfig:
+    return EnvConfig(
+        split=config.split,
+        data=config.data,
+        camera=config.camera,
+        body=config.body,
+        sim=config.sim,
+        task=config.task,
+        map=config.map,
+    )
+
+
+def _check_eyes(config: BenchmarkConfig) -> str:
+    """The space of the encoder. Eyes that cannot be made, or do not suit the camera, end here, and weights
+    are downloaded once, before workers ask for them."""
+    eyes = make_eyes(config.eyes)
+    make_env(_env_config(config), *eyes).close()
+    return eyes[1].space
+
+
+def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder: str) -> dict[str, Any]:
     """What decides a method's records; weights by their content."""
     rest = {
         key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation", "eyes")
@@ -131,6 +151,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any]) -> dict[
         "split": config.split,
         "episodes": split_digest(data_root(config.data), config.split),
         "seed": config.seed,
+        "encoder": encoder,
         "sim": {"backend": config.sim.backend, "navmesh": config.sim.navmesh},
         **rest,
     }
@@ -205,18 +226,7 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
     if _worker.get("key") != key:
         _one_thread()
         eyes = make_eyes(config.eyes)
-        made = make_env(
-            EnvConfig(
-                split=config.split,
-                data=config.data,
-                camera=config.camera,
-                body=config.body,
-                sim=config.sim,
-                task=config.task,
-                map=config.map,
-            ),
-            *eyes,
-        )
+        made = make_env(_env_config(config), *eyes)
         _worker.update(key=key, eyes=eyes, env=made, episodes={e.id: e for e in made.episodes}, policies={})
     env: HM3DM3ParallelEnv = _worker["env"]
     policy = repr(spec)

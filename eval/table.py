@@ -16,6 +16,7 @@ COLUMNS = (
     "wrong",
     "never",
     "recogniser",
+    "encoder",
     "privileged",
 )
 
@@ -45,6 +46,7 @@ def rows(summary: dict[str, Any]) -> list[list[str]]:
                 str(s["wrong"]),
                 str(s["never"]),
                 s["recogniser"],
+                s["encoder"] or "-",
                 "yes" if s["privileged"] else "no",
             ]
         )
@@ -65,8 +67,9 @@ def table(summary: dict[str, Any], made_by: str) -> str:
     )
     foot = (
         "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; "
-        "makespan: longest path of the team. Simulated recognition reads the scene's truth through a noise "
-        "model: its rows compare coordination, not perception."
+        "makespan: longest path of the team. The encoder makes heat maps, for methods that use them. "
+        "Simulated eyes read the scene's truth through a noise model: such rows compare coordination, "
+        "not perception."
     )
     return (
         "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"])

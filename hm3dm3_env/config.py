@@ -31,3 +31,10 @@ class EnvConfig:
     observation: ObservationConfig = field(default_factory=ObservationConfig)
     semantic: bool = False
     """Give frames a semantic image (for simulated recognisers; never part of an observation)."""
+    goal_image: int = 0
+    """Side of the goal images that policies and recognisers get, pixels (0: as in observations).
+    Observations have theirs at observation.image_size all the same."""
+
+    def __post_init__(self) -> None:
+        if self.goal_image < 0:
+            raise ValueError(f"goal_image: must be a number of pixels, or 0, not {self.goal_image}")

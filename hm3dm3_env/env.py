@@ -184,16 +184,20 @@ class HM3DM3ParallelEnv(ParallelEnv):
         return fitting[int(self._rng.integers(len(fitting)))]
 
     def _present(self, episode: Episode) -> tuple[list[TeamGoal], dict[str, np.ndarray]]:
-        """The goals as the team sees them; image goals are rendered once."""
-        side, goals = self.config.observation.image_size, []
+        """The goals as the team sees them; an image goal is rendered at the team's size and the
+        observations'."""
+        side = self.config.observation.image_size
+        goals: list[TeamGoal] = []
         small: list[np.ndarray | None] = []
         for goal in episode.goals:
-            image = None
-            if goal.image is not None:
-                pose, camera = photo_camera(goal.image, side)
-                image = self.sim.render([pose], camera)[0].rgb
-            small.append(image)
-            goals.append(TeamGoal(goal.modality, goal.text, image))
+            photos: dict[int, np.ndarray | None] = {}
+            for size in {side, self.config.goal_image or side}:
+                if goal.image is None:
+                    break
+                pose, camera = photo_camera(goal.image, size)
+                photos[size] = self.sim.render([pose], camera)[0].rgb
+            small.append(photos.get(side))
+            goals.append(TeamGoal(goal.modality, goal.text, photos.get(self.config.goal_image or side)))
         return goals, goal_arrays(self.config.observation, episode.goals, small)
 
     # -- stepping ------------------------------------------------------------------------------------------
@@ -377,7 +381,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
         return draw(self.shared, self._log_poses)
 
     def record(self, method: str, seed: int, privileged: bool = False, recogniser: str = "none",
-               method_record: dict[str, Any] | None = None) -> EpisodeRecord:
+               method_record: dict[str, Any] | None = None, encoder: str = "none") -> EpisodeRecord:
         """The EpisodeRecord of what was played so far."""
         assert self.episode is not None
         rules, episode, camera = self.rules, self.episode, self.config.camera
@@ -414,6 +418,7 @@ class HM3DM3ParallelEnv(ParallelEnv):
             "resolved" if rules.resolved else "exhausted",
             method_record or {},
             self.config.sim.backend,
+            encoder,
         )
 
     def close(self) -> None:

@@ -108,7 +108,7 @@ def summarise(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         "episodes": len(rows), "goals": int(sum(r["goals"] for r in rows)),
         "scenes": len({record.scene for record in records}),
         "recogniser": records[0].recogniser, "privileged": records[0].privileged, "camera": records[0].camera,
-        "simulator": records[0].simulator,
+        "simulator": records[0].simulator, "encoder": records[0].encoder,
     }
     for modality in MODALITIES:
         keys = (f"found_{modality}", f"goals_{modality}")

@@ -31,6 +31,8 @@ class EpisodeRecord:
         ended: "resolved" (every goal declared) or "exhausted" (every agent out of budget).
         method_record: what the method wants remembered (assignments, what recognition saw).
         simulator: the backend that was played in.
+        recogniser, encoder: the eyes that the method was given, "none" for one that looked at the truth; the
+            encoder is "" in records of earlier releases.
     """
 
     version: int
@@ -53,6 +55,7 @@ class EpisodeRecord:
     ended: str
     method_record: dict[str, Any] = field(default_factory=dict)
     simulator: str = "embedded"
+    encoder: str = ""
 
     @property
     def agents(self) -> int:

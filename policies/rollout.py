@@ -71,7 +71,7 @@ def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3
     if (recognizer.needs_rgb or encoder.needs_rgb) and "rgb" not in observation.keys:
         observation = replace(observation, keys=(*observation.keys, "rgb"))
     semantic = recognizer.needs_semantic or encoder.needs_semantic
-    photo = max(config.goal_image, recognizer.goal_image, encoder.goal_image)
+    photo = max(config.goal_image or observation.image_size, recognizer.goal_image, encoder.goal_image)
     return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=semantic, goal_image=photo))
 
 

@@ -207,6 +207,26 @@ def test_goals_as_the_team_is_told(make_env: Make) -> None:
             assert seen["goal_unresolved"][j] == 1
 
 
+def test_larger_goal_images_leave_observations_as_they_are(make_env: Make) -> None:
+    small, large = make_env(), make_env(goal_image=160)
+    images = 0
+    for episode in small.episodes:
+        told, same = (env.reset(options={"episode": episode.id})[0] for env in (small, large))
+        assert flat(told) == flat(same)
+        for mine, bigger in zip(small.shared.goals, large.shared.goals):
+            assert (mine.modality, mine.text) == (bigger.modality, bigger.text)
+            assert (mine.image is None) == (bigger.image is None)
+            if mine.image is not None:
+                assert mine.image.shape == (64, 64, 3) and bigger.image.shape == (160, 160, 3)
+                images += 1
+                photos = mine.image, bigger.image  # the same photo: average colours of 8 x 8 blocks
+                blocks = [p.reshape(8, len(p) // 8, 8, len(p) // 8, 3).mean((1, 3)) for p in photos]
+                assert np.abs(blocks[0] - blocks[1]).mean() < 6
+    assert images
+    with pytest.raises(ValueError, match="goal_image"):
+        make_env(goal_image=-1)
+
+
 def test_chosen_keys(make_env: Make) -> None:
     env = make_env(observation={"keys": ["pose", "map"], "map_size": 16})
     seen = env.reset(seed=0)[0]["robot_0"]

@@ -118,8 +118,8 @@ class HeatMaps:
 
 @numba.njit(cache=True, nogil=True)
 def _project(
-    heat, far, focal, heading, pitch, x, z, origin, cell, floor, decay, step, look, value, confidence, touched,
-    looked
+    heat, far, focal, heading, pitch, x, z, origin, cell, floor, decay, step, look, value, confidence,
+    touched, looked
 ):  # fmt: skip
     """Fold one frame in: rays over the view, the middle one first, so that a cell that several of them cross
     is folded into once, by the surest."""
