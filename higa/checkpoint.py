@@ -14,7 +14,7 @@ import torch
 from higa.network import Assigner, AssignerConfig
 from hm3dm3_env.files import write_atomic
 
-VERSION = 1
+VERSION = 2
 
 
 class CheckpointError(ValueError):
@@ -60,7 +60,8 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
         value = torch.load(path, map_location="cpu", weights_only=True)
         if value["version"] != VERSION:
             raise CheckpointError(
-                f"{path}: version {value['version']} of the checkpoint format; this release reads {VERSION}"
+                f"{path}: version {value['version']} of the checkpoint format; "
+                f"this release reads {VERSION}: train it again"
             )
         model = Assigner(AssignerConfig(**value["config"]))
         model.load_state_dict(value["weights"])

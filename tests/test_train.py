@@ -17,7 +17,7 @@ from higa import checkpoint
 from higa.network import Assigner, AssignerConfig
 from hm3dm3_env.files import sha256
 from tests.processes import files_below, kill_when, run_module
-from train import trainer
+from train import learner
 from train.bc import BcConfig, clone
 from train.dagger import DaggerConfig, dagger
 from train.dataset import DatasetConfig
@@ -76,7 +76,7 @@ def test_interrupted_training_continues(
 ) -> None:
     config, plain, calls = (
         BcConfig(str(samples), str(tmp_path / "bc.pt"), TRAIN),
-        trainer.loss_and_accuracy,
+        learner.loss_sum,
         [0],
     )
 
@@ -87,14 +87,14 @@ def test_interrupted_training_continues(
         return plain(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "loss_and_accuracy", failing)
+        patch.setattr(learner, "loss_sum", failing)
         with pytest.raises(KeyboardInterrupt):
             clone(config)
     done = len((tmp_path / "bc-log" / "metrics.jsonl").read_text().splitlines())
     assert 0 < done < TRAIN.epochs and not (tmp_path / "bc.pt").exists()
     calls[0] = 100
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "loss_and_accuracy", failing)
+        patch.setattr(learner, "loss_sum", failing)
         clone(config)
     per_epoch = -(-len(open_samples(samples)) // TRAIN.batch)
     assert calls[0] - 100 == per_epoch * (TRAIN.epochs - done)  # it did not begin anew
@@ -209,9 +209,15 @@ def test_dagger(collect_config: DatasetConfig, samples: Path, cloned: Path, tmp_
     counts = [len(open_samples(tmp_path / "set", last_round=n)) for n in range(3)]
     assert counts[0] == len(open_samples(samples))
     assert counts[1] >= counts[0] + 6 and counts[2] >= counts[1] + 6
-    assert out.read_bytes() == (tmp_path / "dagger-round2.pt").read_bytes()
+    assert equal_weights(out, tmp_path / "dagger-round2.pt")
     about = checkpoint.load(out, "cpu")[1]
     assert about["stage"] == "dagger 2" and about["rows"] == counts[2]
+    parts_of = [cloned, tmp_path / "dagger-round1.pt", tmp_path / "dagger-round2.pt"]
+    assert about["dagger"]["chosen"] == 2
+    history = about["dagger"]["rounds"]
+    assert [row["checkpoint"] for row in history] == [sha256(path.read_bytes()) for path in parts_of]
+    assert [row["oracle_share"] for row in history] == [None, 0.3, 0.0]
+    assert about["learner"] == history[1]["checkpoint"]
     stamps = [json.loads((tmp_path / "set" / "meta" / f"round-{n:02d}.json").read_text()) for n in range(3)]
     assert [s["learner"] for s in stamps] == [
         "", sha256(cloned.read_bytes()), sha256((tmp_path / "dagger-round1.pt").read_bytes())

@@ -1,6 +1,7 @@
 """Behaviour cloning: fit the assigner to the oracle's labels of a data set.
 
 python -m train.bc dataset=out/samples out=out/bc.pt
+torchrun --nproc_per_node=2 -m train.bc dataset=out/samples out=out/bc.pt      one process a GPU (or CPU core)
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hm3dm3_env.cli import command
+from train.parallel import disbanded, leads
 from train.samples import open_samples
 from train.trainer import TrainConfig, check_out, fit
 
@@ -30,13 +32,15 @@ def clone(config: BcConfig) -> Path:
     """
     check_out(Path(config.out))
     samples = open_samples(config.dataset, last_round=0)
-    print(f"behaviour cloning on {len(samples)} samples of {config.dataset}")
+    if leads():
+        print(f"behaviour cloning on {len(samples)} samples of {config.dataset}")
     path = fit(samples, Path(config.out), config.train, {"stage": "bc"})
-    print(f"checkpoint: {path}   curves: {path.parent / (path.stem + '-log')}/curves.png")
+    if leads():
+        print(f"checkpoint: {path}   curves: {path.parent / (path.stem + '-log')}/curves.png")
     return path
 
 
-main = command(BcConfig, "bc", clone)
+main = command(BcConfig, "bc", disbanded(clone))
 
 if __name__ == "__main__":
     main()

@@ -7,11 +7,15 @@ import json
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from hm3dm3_env.files import write_atomic
+
 TRACKING = ("offline", "online", "off")
+CURVES = {"loss": "", "accuracy": "", "regret": " (m)"}
+"""What is drawn over epochs, and its unit."""
 
 
 class Tracker:
-    """Log of one run in a folder: `metrics.jsonl`, `curves.png`, and a wandb run below it."""
+    """Log of one run in a folder: `metrics.jsonl`, a picture of curves, and a wandb run below it."""
 
     def __init__(self, folder: Path, name: str, mode: str, config: dict[str, Any]) -> None:
         if mode not in TRACKING:
@@ -38,7 +42,7 @@ class Tracker:
     def keep(self, rows: list[dict[str, Any]]) -> None:
         """Start from the rows of an interrupted run."""
         self.rows = list(rows)
-        self.path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+        write_atomic(self.path, "".join(json.dumps(row) + "\n" for row in self.rows).encode())
 
     def log(self, row: dict[str, Any]) -> None:
         """Append one row of numbers."""
@@ -48,32 +52,41 @@ class Tracker:
         if self._wandb is not None:
             self._wandb.log(row)
 
-    def close(self) -> None:
+    def close(self, picture: str = "curves.png", over: str = "epoch") -> None:
         """Draw the curves and end the run."""
-        draw_curves(self.rows, self.folder / "curves.png")
+        draw_curves(self.rows, self.folder / picture, over)
         if self._wandb is not None:
             self._wandb.finish()
 
 
-def draw_curves(rows: list[dict[str, Any]], path: Path) -> None:
-    """Loss and accuracy over epochs, training and held out."""
+def draw_curves(rows: list[dict[str, Any]], path: Path, over: str = "epoch") -> None:
+    """Loss, accuracy and regret over epochs (or rounds), training and held out, as far as rows have them."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4))
-    for axis, what in zip(axes, ("loss", "accuracy")):
-        for part in ("train", "held_out"):
-            points = [
-                (row["epoch"], row[f"{part}_{what}"]) for row in rows if row.get(f"{part}_{what}") is not None
-            ]
+    lines = {
+        what: {part: _points(rows, over, f"{part}_{what}") for part in ("train", "held_out")}
+        for what in CURVES
+    }
+    shown = [what for what, parts in lines.items() if any(parts.values())] or ["loss"]
+    figure, axes = pyplot.subplots(1, len(shown), figsize=(4.2 * len(shown), 3.4), squeeze=False)
+    for axis, what in zip(axes[0], shown):
+        for part, points in lines[what].items():
             if points:
-                axis.plot(*zip(*points), label=part.replace("_", " "))
-        axis.set_xlabel("epoch")
-        axis.set_ylabel(what)
+                axis.plot(
+                    *zip(*points), marker="o" if len(points) < 8 else None, label=part.replace("_", " ")
+                )
+                axis.legend()
+        axis.set_xlabel(over)
+        axis.set_ylabel(what + CURVES[what])
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
-        axis.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
+
+
+def _points(rows: list[dict[str, Any]], over: str, key: str) -> list[tuple[float, float]]:
+    return [(row[over], row[key]) for row in rows if row.get(key) is not None]
