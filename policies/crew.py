@@ -229,7 +229,7 @@ class Crew:
 
     def explore(self, agent: int, point: np.ndarray) -> int | None:
         """The action towards a frontier; None when it was reached and looked at, or cannot be reached."""
-        robot, pose = self.robots[agent], self.shared.poses[agent]
+        robot = self.robots[agent]
         robot.track, robot.stage = None, "search"
         level = self.level(agent)
         if level is not None:
