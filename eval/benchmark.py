@@ -4,7 +4,9 @@
     python -m eval.benchmark 'method=[random,frontier,higa_rule,oracle]' split=val
     python -m eval.benchmark 'method=[mine]' 'variants={mine: {policy: higa, checkpoint: out/dagger.pt}}'
 
-A method is a policy's name, or the name of a variant: a policy with a config of its own.
+A method is a policy's name, or the name of a variant: a policy with a config of its own. A variant may have
+other eyes than the rest (`eyes: {recogniser: perfect}`), and several checkpoints, one a training seed
+(`checkpoint: [a.pt, b.pt]`): each is evaluated, and the row is their mean.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 from tqdm import tqdm
 
 from eval.table import table
-from hm3dm3_env.cli import command
+from hm3dm3_env.cli import build, command
 from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
@@ -49,8 +51,10 @@ class BenchmarkConfig:
     variants: Any = None
     """Extra methods: {name: {policy: <policy>, <config of the policy>...}}."""
     split: str = "val"
+    every: int = 1
+    """Only every n-th episode: an even share of every scene."""
     limit: int | None = None
-    """Only the first n episodes."""
+    """Only the first n of these."""
     seed: int = 0
     out: str = "out/eval"
     data: str = "data"
@@ -79,21 +83,34 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     methods = [config.method] if isinstance(config.method, str) else [str(name) for name in config.method]
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method: give one name or a list of different names, not {config.method!r}")
-    specs = {name: _spec(config, name) for name in methods}
-    encoder = _check_eyes(config)
+    runs = {name: _runs(config, name) for name in methods}
+    specs = {run: spec for group in runs.values() for run, spec in group.items()}
+    if len(specs) < sum(len(group) for group in runs.values()):
+        raise ValueError(f"method: two runs have one name; rename one of {', '.join(methods)}")
     if config.limit is not None and config.limit < 1:
         raise ValueError(f"limit must be at least 1 episode (or null: all), not {config.limit}")
-    episodes = load_split(data_root(config.data), config.split)[: config.limit]
+    if config.every < 1:
+        raise ValueError(f"every must be at least 1, not {config.every}")
+    episodes = load_split(data_root(config.data), config.split)[:: config.every][: config.limit]
     if not episodes:
         raise ValueError(f"split {config.split!r}: no episodes")
     out = Path(config.out)
+    spaces: dict[str, str] = {}
     for name, spec in specs.items():
-        _claim(out / "records" / name, _settings(config, name, spec, encoder))
+        key = repr(spec["eyes"])
+        if key not in spaces:
+            spaces[key] = _check_eyes(config, spec["eyes"])
+        _claim(out / "records" / name, _settings(config, name, spec, spaces[key]))
     _run(config, specs, episodes, out)
-    records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in methods}
-    summary = {
-        name: {**summarise(records[name]), "split": config.split, "seed": config.seed} for name in methods
-    }
+    records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in specs}
+    summary = {}
+    for name, group in runs.items():
+        summary[name] = {
+            **summarise([record for run in group for record in records[run]]),
+            "sr_runs": [summarise(records[run])["sr"] for run in group],
+            "split": config.split,
+            "seed": config.seed,
+        }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
     text = table(summary, "python -m eval.benchmark " + shlex.join(sys.argv[1:]))
     write_atomic(out / "table.txt", text.encode())
@@ -102,8 +119,10 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     return summary
 
 
-def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
-    """{"policy": ..., "config": {...}, "weights": hash of its checkpoint} of a method that can be made."""
+def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
+    """What is evaluated for a row, by the name of its records: a run, or one for each checkpoint. A run is
+    {"policy": ..., "config": {...}, "eyes": ..., "weights": hash of its checkpoint}, all of which can be
+    made."""
     variants = config.variants or {}
     if name not in variants:
         value = {"policy": name}
@@ -111,11 +130,28 @@ def _spec(config: BenchmarkConfig, name: str) -> dict[str, Any]:
         value = dict(variants[name])
     else:
         raise ValueError(f"variants.{name}: needs policy=<name>")
-    policy = value.pop("policy")
-    make_policy(policy, value)  # bad input ends here, before anything is written
-    weights = value.get("checkpoint")
-    digest = sha256(Path(weights).read_bytes()) if weights and Path(weights).is_file() else ""
-    return {"policy": policy, "config": value, "weights": digest}
+    policy, eyes = value.pop("policy"), _merge(asdict(config.eyes), value.pop("eyes", {}))
+    try:
+        seen = build(EyesConfig, **eyes)
+    except ValueError as error:
+        raise ValueError(f"variants.{name}.eyes: {error}") from error
+    files = value.get("checkpoint")
+    many = isinstance(files, (list, tuple))
+    out = {}
+    for number, file in enumerate(files if many else [files]):
+        own = {**value, "checkpoint": file} if many else value
+        make_policy(policy, own)  # bad input ends here, before anything is written
+        digest = sha256(Path(file).read_bytes()) if file and Path(file).is_file() else ""
+        run = f"{name}-{number}" if many else name
+        out[run] = {"policy": policy, "config": own, "eyes": seen, "weights": digest}
+    if not out:
+        raise ValueError(f"variants.{name}.checkpoint: an empty list; give a file or several")
+    return out
+
+
+def _merge(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    nested = {k: _merge(base[k], v) for k, v in change.items() if isinstance(base.get(k), dict)}
+    return {**base, **change, **nested}
 
 
 def _env_config(config: BenchmarkConfig) -> EnvConfig:
@@ -130,19 +166,17 @@ def _env_config(config: BenchmarkConfig) -> EnvConfig:
     )
 
 
-def _check_eyes(config: BenchmarkConfig) -> str:
+def _check_eyes(config: BenchmarkConfig, seen: EyesConfig) -> str:
     """The space of the encoder. Eyes that cannot be made, or do not suit the camera, end here, and weights
     are downloaded once, before workers ask for them."""
-    eyes = make_eyes(config.eyes)
+    eyes = make_eyes(seen)
     make_env(_env_config(config), *eyes).close()
     return eyes[1].space
 
 
 def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder: str) -> dict[str, Any]:
     """What decides a method's records; weights by their content."""
-    rest = {
-        key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation", "eyes")
-    }
+    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation")}
     return {
         "method": name,
         "policy": spec["policy"],
@@ -152,6 +186,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder:
         "episodes": split_digest(data_root(config.data), config.split),
         "seed": config.seed,
         "encoder": encoder,
+        "eyes": asdict(spec["eyes"]),
         "sim": {"backend": config.sim.backend, "navmesh": config.sim.navmesh},
         **rest,
     }
@@ -209,7 +244,8 @@ _worker: dict[str, Any] = {}
 
 
 def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str) -> None:
-    """Play one episode and save its record; environment, eyes and policies are kept in the worker."""
+    """Play one episode and save its record; environments (one for each kind of eyes) and policies are kept in
+    the worker."""
     key = repr(
         (
             config.split,
@@ -220,27 +256,28 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
             config.task,
             config.map,
             config.observation,
-            config.eyes,
+            spec["eyes"],
         )
     )
-    if _worker.get("key") != key:
+    if key not in _worker:
         _one_thread()
-        eyes = make_eyes(config.eyes)
+        eyes = make_eyes(spec["eyes"])
         made = make_env(_env_config(config), *eyes)
-        _worker.update(key=key, eyes=eyes, env=made, episodes={e.id: e for e in made.episodes}, policies={})
-    env: HM3DM3ParallelEnv = _worker["env"]
+        _worker[key] = {
+            "eyes": eyes,
+            "env": made,
+            "episodes": {e.id: e for e in made.episodes},
+            "policies": {},
+        }
+    tools = _worker[key]
     policy = repr(spec)
-    if policy not in _worker["policies"]:
-        _worker["policies"][policy] = make_policy(spec["policy"], spec["config"])
+    if policy not in tools["policies"]:
+        tools["policies"][policy] = make_policy(spec["policy"], spec["config"])
+    env: HM3DM3ParallelEnv = tools["env"]
     for attempt in range(TRIES):
         try:
             record: EpisodeRecord = play(
-                env,
-                _worker["policies"][policy],
-                _worker["episodes"][episode],
-                _worker["eyes"],
-                name,
-                config.seed,
+                env, tools["policies"][policy], tools["episodes"][episode], tools["eyes"], name, config.seed
             )
         except SimulatorDied as error:
             if attempt == TRIES - 1:

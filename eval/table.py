@@ -7,6 +7,7 @@ from typing import Any
 COLUMNS = (
     "method",
     "SR",
+    "seeds",
     "SPL",
     "ON",
     "TN",
@@ -29,6 +30,12 @@ def percent(value: float | None, ci: list[float] | None = None) -> str:
     return text if ci is None else f"{text} [{100 * ci[0]:.1f}, {100 * ci[1]:.1f}]"
 
 
+def seeds(runs: list[float | None]) -> str:
+    """ "3: 38.1-42.0": how many training seeds, and the lowest and highest SR among them."""
+    known = [value for value in runs if value is not None]
+    return "" if len(known) < 2 else f"{len(known)}: {100 * min(known):.1f}-{100 * max(known):.1f}"
+
+
 def rows(summary: dict[str, Any]) -> list[list[str]]:
     """The table's cells, header first."""
     found = [list(COLUMNS)]
@@ -37,6 +44,7 @@ def rows(summary: dict[str, Any]) -> list[list[str]]:
             [
                 name,
                 percent(s["sr"], s["sr_ci"]),
+                seeds(s["sr_runs"]),
                 percent(s["spl"], s["spl_ci"]),
                 percent(s["sr_on"]),
                 percent(s["sr_tn"]),
@@ -67,9 +75,9 @@ def table(summary: dict[str, Any], made_by: str) -> str:
     )
     foot = (
         "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; "
-        "makespan: longest path of the team. The encoder makes heat maps, for methods that use them. "
-        "Simulated eyes read the scene's truth through a noise model: such rows compare coordination, "
-        "not perception."
+        "makespan: longest path of the team; seeds: trainings that a row is the mean of, their lowest and "
+        "highest SR. The encoder makes heat maps, for methods that use them. Simulated eyes read the scene's "
+        "truth through a noise model: such rows compare coordination, not perception."
     )
     return (
         "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"])

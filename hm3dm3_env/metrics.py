@@ -85,30 +85,55 @@ def _mean(means: np.ndarray) -> np.ndarray:
     return means[:, 0]
 
 
+def _mean_row(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: sum(r[key] for r in rows) / len(rows) for key in rows[0]}
+
+
+def _count(rows: Sequence[dict[str, float]], key: str) -> int:
+    return round(sum(r[key] for r in rows))
+
+
 def summarise(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
     """All metrics of a method over its records; fractions in 0..1, lengths in metres, intervals as [low,
     high].
 
+    Several records of an episode (of a method's training seeds) count as one: their mean. So the intervals
+    are over episodes, and do not shrink with the number of seeds.
+
     Raises:
-        ValueError: no records.
+        ValueError: no records, or more of some episodes than of others.
     """
     if not records:
         raise ValueError("no records to summarise")
-    rows = [row(record) for record in records]
+    by_episode: dict[tuple[str, str], list[EpisodeRecord]] = {}
+    for record in records:
+        by_episode.setdefault((record.split, record.episode), []).append(record)
+    if len({len(group) for group in by_episode.values()}) > 1:
+        raise ValueError("some episodes have more records than others; every seed must play all of them")
+    rows = [_mean_row([row(record) for record in group]) for group in by_episode.values()]
+    runs, records = len(next(iter(by_episode.values()))), [group[0] for group in by_episode.values()]
     result: dict[str, Any] = {
-        "sr": ratio(rows, "found", "goals"), "sr_ci": interval(rows, _share, ("found", "goals")),
-        "spl": float(np.mean([r["spl"] for r in rows])), "spl_ci": interval(rows, _mean, ("spl",)),
+        "sr": ratio(rows, "found", "goals"),
+        "sr_ci": interval(rows, _share, ("found", "goals")),
+        "spl": float(np.mean([r["spl"] for r in rows])),
+        "spl_ci": interval(rows, _mean, ("spl",)),
         "spl_last_success": float(np.mean([r["spl_last_success"] for r in rows])),
         "episode_success": float(np.mean([r["episode_success"] for r in rows])),
         "makespan": float(np.mean([r["makespan"] for r in rows])),
         "oracle_makespan": float(np.mean([r["oracle_makespan"] for r in rows])),
         "steps": float(np.mean([r["steps"] for r in rows])),
-        "right": int(sum(r["right"] for r in rows)), "wrong": int(sum(r["wrong"] for r in rows)),
-        "never": int(sum(r["never"] for r in rows)),
-        "episodes": len(rows), "goals": int(sum(r["goals"] for r in rows)),
+        "right": _count(rows, "right"),
+        "wrong": _count(rows, "wrong"),
+        "never": _count(rows, "never"),
+        "runs": runs,
+        "episodes": len(rows),
+        "goals": int(sum(r["goals"] for r in rows)),
         "scenes": len({record.scene for record in records}),
-        "recogniser": records[0].recogniser, "privileged": records[0].privileged, "camera": records[0].camera,
-        "simulator": records[0].simulator, "encoder": records[0].encoder,
+        "recogniser": records[0].recogniser,
+        "privileged": records[0].privileged,
+        "camera": records[0].camera,
+        "simulator": records[0].simulator,
+        "encoder": records[0].encoder,
     }
     for modality in MODALITIES:
         keys = (f"found_{modality}", f"goals_{modality}")

@@ -118,4 +118,5 @@ def play(
         env.advance([actions.get(name, 0) for name in env.possible_agents])
     blind = policy.privileged and not getattr(policy, "sees", False)
     used = ("none", "none") if blind else (recognizer.name, encoder.name)
-    return env.record(method, seed, policy.privileged, used[0], policy.record(), used[1])
+    privileged = policy.privileged or recognizer.privileged and not blind
+    return env.record(method, seed, privileged, used[0], policy.record(), used[1])

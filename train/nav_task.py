@@ -50,7 +50,7 @@ class SearchConfig:
 class _Blind:
     """A recogniser that never sees anything: this task has its own rule of what is found."""
 
-    name, needs_semantic, needs_rgb = "none", True, False
+    name, needs_semantic, needs_rgb, min_width, goal_image, privileged = "none", True, False, 0, 0, True
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: object) -> None:
         pass

@@ -42,6 +42,8 @@ class Recognizer(Protocol):
     """Narrowest frame that it works with, pixels (0: any)."""
     goal_image: int
     """Side of the goal images that it needs, pixels (0: none)."""
+    privileged: bool
+    """Whether it knows the truth without noise; methods that look with it are marked."""
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
         """A new episode; `truth` is for simulated eyes."""

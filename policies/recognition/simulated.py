@@ -83,7 +83,8 @@ class SimulatedRecognizer:
 
     def __init__(self, config: SimulatedRecognizerConfig | None = None) -> None:
         self.config = config or SimulatedRecognizerConfig()
-        self.name = "perfect" if self.config == PERFECT else "simulated"
+        self.privileged = self.config == PERFECT
+        self.name = "perfect" if self.privileged else "simulated"
         self.similarity = TextSimilarity()
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
