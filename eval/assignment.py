@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -121,27 +121,32 @@ def compare(config: AssignmentConfig) -> dict[str, Any]:
     draw(summary, out / "regret.png")
     print(text)
     times = {name: latency(found[0][0], samples) for name, found in models.items()}
-    for name, (ms, k, m) in times.items():
-        print(f"{name}: median {ms:.2f} ms a decision, one thread, {k} robots, {m} goals")
-    write_atomic(out / "latency.json", json_bytes({name: value[0] for name, value in times.items()}, 1))
+    for name, took in times.items():
+        print(
+            f"{name}: a decision takes {took['ms']:.2f} ms ({took['cpu_ms']:.2f} ms of CPU) on one thread, "
+            f"{took['robots']} robots, {took['goals']} goals, {rows[name].about['parameters']} parameters"
+        )
+    write_atomic(out / "latency.json", json_bytes(times, 1))
     return summary
 
 
-def latency(model: Assigner, samples: SampleSet) -> tuple[float, int, int]:
-    """Median milliseconds of a decision (inputs to scores) of the largest team and most goals among the
-    samples, on one thread; and these numbers."""
+def latency(model: Assigner, samples: SampleSet) -> dict[str, float]:
+    """Median milliseconds of a decision (inputs to scores) on one thread: `ms` by the clock, and `cpu_ms`
+    that do not count waiting for others' work; for the largest team (`robots`) and its most `goals` among the
+    samples."""
     sizes = samples.sizes[samples.rows]
     index = int(np.lexsort((sizes[:, 1], sizes[:, 0]))[-1])
     inputs, threads, times = samples.decision(index)[0], torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
         for _ in range(TIMED):
-            begin = perf_counter()
+            begin, own = perf_counter(), thread_time()
             model.scores(inputs)
-            times.append(1000 * (perf_counter() - begin))
+            times.append((1000 * (perf_counter() - begin), 1000 * (thread_time() - own)))
     finally:
         torch.set_num_threads(threads)
-    return median(times), int(sizes[index, 0]), int(sizes[index, 1])
+    ms, cpu = (median(column) for column in zip(*times))
+    return {"ms": ms, "cpu_ms": cpu, "robots": int(sizes[index, 0]), "goals": int(sizes[index, 1])}
 
 
 def _files(checkpoints: Any) -> dict[str, list[Path]]:
