@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,62 +19,32 @@ from PIL import Image  # noqa: E402
 from eval.benchmark import BenchmarkConfig, evaluate  # noqa: E402
 from higa.policy import HigaRulePolicy  # noqa: E402
 from hm3dm3_env.cli import build  # noqa: E402
-from hm3dm3_env.geometry import Pose  # noqa: E402
 from hm3dm3_env.record import EpisodeRecord  # noqa: E402
 from hm3dm3_env.shared import SharedState, TeamGoal  # noqa: E402
-from hm3dm3_env.sim.base import Camera, Frame  # noqa: E402
-from policies.heatmaps.config import EncoderConfig, EncoderError, OpenClipConfig, make_encoder  # noqa: E402
+from policies.heatmaps.config import EncoderConfig, EncoderError  # noqa: E402
 from policies.heatmaps.open_clip import OpenClipEncoder, cut  # noqa: E402
 from policies.rollout import EyesConfig  # noqa: E402
-
-NAME, SIDE, SIZE = "hm3dm3-tiny", 32, 16
-CONFIG: dict[str, Any] = {
-    "embed_dim": SIZE,
-    "vision_cfg": {"image_size": SIDE, "layers": 2, "width": 32, "head_width": 16, "patch_size": 8},
-    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2},
-}
-RANDOM = OpenClipConfig(
-    model=NAME, pretrained="", random=True, device="cpu", min_crop=8, text_low=-1.0, text_high=1.0,
-    image_low=-1.0,
+from tests.tiny_clip import (  # noqa: E402
+    GOALS,
+    NAME,
+    RANDOM,
+    SIZE,
+    frame,
+    noise,
+    register,
+    save_weights,
+    seeing,
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
 def registered(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("models") / f"{NAME}.json"
-    path.write_text(json.dumps(CONFIG))
-    open_clip.add_model_config(path)
+    register(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="module")
 def weights(registered: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint of the tiny model, with weights of its own."""
-    torch.manual_seed(7)
-    path = tmp_path_factory.mktemp("weights") / "tiny.pt"
-    torch.save({"state_dict": open_clip.create_model(NAME).state_dict()}, path)
-    return path
-
-
-def noise(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 256, (*shape, 3), np.uint8)
-
-
-def frame(rgb: np.ndarray) -> Frame:
-    height, width = rgb.shape[:2]
-    return Frame(Pose(0, 0, 0, 0), Camera(width, height), np.ones((height, width), np.float32), rgb)
-
-
-def seeing(config: OpenClipConfig, *goals: TeamGoal) -> OpenClipEncoder:
-    encoder = OpenClipEncoder(config)
-    encoder.reset(goals or GOALS, 0, None)
-    return encoder
-
-
-GOALS = (
-    TeamGoal("ON", "tv stand", None),
-    TeamGoal("TN", "The red sofa beside the window in the living room.", None),
-    TeamGoal("IIN", "", noise(SIDE, SIDE, seed=1)),
-)
+    return save_weights(tmp_path_factory.mktemp("weights") / "tiny.pt")
 
 
 def published(model: Any) -> Callable[[Image.Image], Any]:
@@ -213,121 +182,6 @@ def test_half_precision_is_nearly_the_same() -> None:
     exact, half = seeing(RANDOM), seeing(replace(RANDOM, precision="bf16"))
     difference = np.abs(exact.similarity(frames, 6) - half.similarity(frames, 6)).max()
     assert 0 < difference < 0.02
-
-
-# -- weights -----------------------------------------------------------------------------------------------
-
-
-def test_weights_from_a_file(weights: Path) -> None:
-    encoder = seeing(replace(RANDOM, random=False, pretrained=str(weights)))
-    model = open_clip.create_model(NAME, str(weights)).eval()
-    with torch.no_grad():
-        text = model.encode_text(open_clip.get_tokenizer(NAME)([GOALS[1].text]), normalize=True)[0]
-    assert np.allclose(encoder.embeddings()[1], text, atol=1e-6)
-    assert not np.allclose(seeing(RANDOM).embeddings(), encoder.embeddings(), atol=1e-3)
-    assert encoder.name == encoder.space and encoder.name.startswith(f"open_clip/{NAME}/")
-    assert OpenClipEncoder(RANDOM).name == f"open_clip/{NAME}/random"
-
-
-def test_the_space_is_that_of_the_weights(weights: Path, tmp_path: Path) -> None:
-    state = torch.load(weights)["state_dict"]
-    torch.save(state, tmp_path / "same.pt")
-    state["visual.proj"] = state["visual.proj"] + 1e-3
-    torch.save(state, tmp_path / "other.pt")
-    spaces = [
-        OpenClipEncoder(replace(RANDOM, random=False, pretrained=str(path))).space
-        for path in (weights, tmp_path / "same.pt", tmp_path / "other.pt")
-    ]
-    assert spaces[0] == spaces[1] != spaces[2]
-
-
-def test_weights_from_a_folder(weights: Path, tmp_path: Path) -> None:
-    safetensors = pytest.importorskip("safetensors.torch")
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": CONFIG, "preprocess_cfg": {}}))
-    config = OpenClipConfig(model=f"local-dir:{folder}", device="cpu")
-    with pytest.raises(EncoderError, match=r"copy: no weights there that fit its config"):
-        OpenClipEncoder(config)
-    state = torch.load(weights)["state_dict"]
-    safetensors.save_file(state, folder / "open_clip_model.safetensors")
-    here, there = seeing(config), seeing(replace(RANDOM, random=False, pretrained=str(weights)))
-    assert np.array_equal(here.embeddings(), there.embeddings())
-    assert here.name.startswith("open_clip/copy/") and here.name[-12:] == there.name[-12:]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"model": "ViT-B-23"}, "open_clip has no 'ViT-B-23'; near it: .*ViT-B-32"),
-        ({"model": "local-dir:/nowhere"}, "/nowhere: no folder with open_clip_config.json"),
-        ({"model": "ViT-B-32", "pretrained": "laion3b"}, "'laion3b' is neither .* laion2b_s34b_b79k"),
-        ({"pretrained": "gone/tiny.pt"}, r"pretrained: gone/tiny.pt: no such file"),
-        ({"pretrained": ""}, "pretrained: is empty; give a tag .* or a file"),
-        ({"pretrained": "openai", "random": True}, "random=true needs pretrained=''"),
-        ({"device": "tpu"}, "device=tpu: no such device"),
-    ],
-)
-def test_models_that_cannot_be_had(change: dict[str, Any], words: str) -> None:
-    config = replace(RANDOM, **{"random": False, **change})
-    with pytest.raises(EncoderError, match=words):
-        make_encoder(EncoderConfig("open_clip", open_clip=config))
-
-
-def test_checkpoints_that_do_not_fit(tmp_path: Path, weights: Path) -> None:
-    state = torch.load(weights)["state_dict"]
-    state.pop("text_projection")
-    torch.save(state, tmp_path / "part.pt")
-    (tmp_path / "junk.pt").write_bytes(b"no weights at all")
-    for name, words in (("part.pt", "Missing key.*text_projection"), ("junk.pt", "")):
-        config = replace(RANDOM, random=False, pretrained=str(tmp_path / name))
-        with pytest.raises(EncoderError, match=rf"{name}: no weights there that fit {NAME} \(.*{words}") as e:
-            OpenClipEncoder(config)
-        assert "\n" not in str(e.value)
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [("ViT-B-32", "laion2b_s34b_b79k of ViT-B-32 cannot be downloaded .*give pretrained=<file>"),
-     ("hf-hub:somebody/some-clip", "somebody/some-clip cannot be had from the hub .*local-dir:<folder>")],
-)  # fmt: skip
-def test_no_network(model: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(EncoderError, match=words):
-        OpenClipEncoder(OpenClipConfig(model=model, device="cpu"))
-
-
-def test_without_open_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "open_clip", None)
-    with pytest.raises(EncoderError, match=r"pip install 'hm3dm3\[vision\]'"):
-        make_encoder(EncoderConfig("open_clip"))
-    assert make_encoder(EncoderConfig()).name == "simulated"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"batch": 0}, "batch"),
-        ({"rows": 0}, "rows"),
-        ({"crop": 0.0}, "crop"),
-        ({"crop": 1.5}, "crop"),
-        ({"templates": ["a photo"]}, "templates"),
-        ({"templates": []}, "templates"),
-        ({"text_low": 0.5}, "text_low"),
-        ({"image_high": 0.1}, "image_low"),
-        ({"precision": "int8"}, "'int8' is none of fp32, bf16, fp16"),
-    ],
-)
-def test_settings_that_cannot_be(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        build(OpenClipConfig, **change)
-
-
-def test_an_unknown_kind() -> None:
-    with pytest.raises(ValueError, match="eyes.encoder.kind: 'clip' is none of simulated, open_clip"):
-        make_encoder(EncoderConfig("clip"))
 
 
 def test_an_image_goal_without_its_image() -> None:

@@ -26,6 +26,10 @@ class OpenClipConfig:
     pretrained: str = "laion2b_s34b_b79k"
     """A tag that open_clip knows for the model, or a file of weights. Not used with local-dir: and hf-hub:,
     which hold their own."""
+    like: str = ""
+    """With a file of weights: the tag that it is a copy of or was trained from, which says how pictures are
+    prepared and which activation the model has ("": what all tags of the model agree on, and the rest as
+    open_clip does by default)."""
     random: bool = False
     """Random weights, for tests of everything around them; needs pretrained="" (which is an error
     otherwise)."""

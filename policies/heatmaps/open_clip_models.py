@@ -20,6 +20,7 @@ from policies.heatmaps.config import EncoderError, OpenClipConfig
 from policies.weights import pick_device
 
 LOCAL, HUB = "local-dir:", "hf-hub:"
+_PREPARE = ("mean", "std", "interpolation")
 _FILES = (".pt", ".pth", ".bin", ".safetensors", ".npz", ".ckpt")
 _WHERE = "eyes.encoder.open_clip"
 
@@ -60,7 +61,7 @@ def load_clip(config: OpenClipConfig) -> ClipModel:
     tag = _check(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # random weights are the same ones every time
-        model = _create(config, tag)
+        model = _create(config, tag, _recipe(config, tag))
     tokenizer = _tokenizer(config.model)
     prepare: dict[str, Any] = model.visual.preprocess_cfg  # type: ignore[union-attr, assignment]
     size = prepare["size"]
@@ -114,17 +115,35 @@ def _check(config: OpenClipConfig) -> str:
     )
 
 
-def _create(config: OpenClipConfig, tag: str) -> nn.Module:
+def _recipe(config: OpenClipConfig, tag: str) -> dict[str, Any]:
+    """What open_clip knows of the weights of a tag, or of a file like it: where they are, how pictures are
+    prepared, which activation. A file itself says none of this."""
+    model, like = config.model, config.like
+    if tag or model.startswith((LOCAL, HUB)) or config.random:
+        if like:
+            raise EncoderError(f"{_WHERE}.like: {like!r} is for files of weights only; leave it empty")
+        return open_clip.get_pretrained_cfg(model, tag) if tag else {}
+    tags = open_clip.list_pretrained_tags_by_model(model)
+    if like:
+        found = open_clip.get_pretrained_cfg(model, like)
+        if not found:
+            raise EncoderError(f"{_WHERE}.like: {model} has no tag {like!r}; it has {', '.join(tags)}")
+        return found
+    recipes = [open_clip.get_pretrained_cfg(model, other) for other in tags]
+    values = {key: {recipe.get(key) for recipe in recipes} for key in (*_PREPARE, "quick_gelu")}
+    return {key: next(iter(found)) for key, found in values.items() if len(found) == 1}
+
+
+def _create(config: OpenClipConfig, tag: str, recipe: dict[str, Any]) -> nn.Module:
     prefixed = config.model.startswith((LOCAL, HUB))
-    known = open_clip.get_pretrained_cfg(config.model, tag) if tag else {}
     if tag:
         try:
-            open_clip.download_pretrained(known)
+            open_clip.download_pretrained(recipe)
         except Exception as error:  # the hub's client, urllib and the disk each have their own
             raise EncoderError(
                 f"{_WHERE}.pretrained: the weights {tag} of {config.model} cannot be downloaded "
                 f"({_first(error)}); connect this machine once, or give pretrained=<file> with weights that "
-                "were downloaded elsewhere"
+                f"were downloaded elsewhere, and like={tag}"
             ) from error
     try:
         return open_clip.create_model(
@@ -132,14 +151,16 @@ def _create(config: OpenClipConfig, tag: str) -> nn.Module:
             None if prefixed or config.random else config.pretrained,
             load_weights=not config.random,
             require_pretrained=not config.random,
-            force_quick_gelu=bool(known.get("quick_gelu", False)),  # as the weights were trained
+            force_quick_gelu=bool(recipe.get("quick_gelu")),  # as the weights were trained
+            force_preprocess_cfg={key: recipe[key] for key in _PREPARE if key in recipe},
             pretrained_text=False,
         )
-    except ImportError as error:
-        raise EncoderError(
-            f"{_WHERE}.model: {config.model} needs another package ({error}): pip install 'hm3dm3[vision]'"
-        ) from error
     except Exception as error:  # torch raises many kinds for damaged files
+        if isinstance(error, ImportError) or "pip install" in str(error):
+            raise EncoderError(
+                f"{_WHERE}.model: {config.model} needs another package: pip install 'hm3dm3[vision]' "
+                f"({_first(error)})"
+            ) from error
         if config.model.startswith(HUB):
             raise EncoderError(
                 f"{_WHERE}.model: {config.model} cannot be had from the hub ({_first(error)}); connect this "
