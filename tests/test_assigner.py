@@ -278,7 +278,8 @@ def test_labels_have_no_regret(samples: Path) -> None:
     costs, idle, active = (rows.column(name) for name in ("costs", "idle_costs", "active"))
     mean, least = regrets(robot_regrets(rows.column("label"), costs, idle, active))
     assert mean.mean() < 0.1 and (least >= mean - 1e-9).all()
-    worst = robot_regrets(np.where(active, costs.argmax(-1), -1), costs, idle, active)
+    dearest = np.where(active, np.nan_to_num(costs, nan=-1.0).argmax(-1), -1)
+    worst = robot_regrets(dearest, costs, idle, active)
     assert np.nanmean(worst) > 0.5
 
 

@@ -29,7 +29,7 @@ SELECT = ("regret", "loss")
 class TrainConfig:
     """How the assigner is trained (ours)."""
 
-    epochs: int = 30
+    epochs: int = 12
     """At most; see patience."""
     patience: int = 0
     """Stop after so many epochs without a better one on held-out scenes (0: never)."""
