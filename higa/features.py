@@ -37,8 +37,8 @@ class FeatureConfig:
     """Side of the map and heat inputs, cells."""
     cell: float = 1.0
     """Metres a cell; the window is centred on what is known."""
-    heat_gain: float = 2.5
-    """Metres that one standard deviation of heat among the frontiers is worth."""
+    heat_gain: float = 6.0
+    """Metres that a difference of 1 in heat between two frontiers is worth, so that noise is worth little."""
 
 
 @dataclass
@@ -91,8 +91,7 @@ def decision(crew: Crew, shared: SharedState, assigned: list[int | None], config
 
 def frontier_costs(distances: np.ndarray, heat: np.ndarray, gain: float) -> np.ndarray:
     """(F,) metres: distance less what the heat (F,) of one goal at each frontier is worth."""
-    spread = max(float(heat.std()), 0.03) if len(heat) else 1.0
-    return distances - gain * np.clip((heat - heat.mean()) / spread, -2, 2) if len(heat) else distances
+    return distances - gain * (heat - heat.mean()) if len(heat) else distances
 
 
 def window_center(shared_map: SharedMap) -> np.ndarray:

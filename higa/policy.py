@@ -17,8 +17,8 @@ import numpy as np
 
 from higa.assign import DECODERS, rule_scores
 from higa.features import Decision, FeatureConfig, decision, frontier_costs
-from higa.labels import oracle_label
-from hm3dm3_env.shared import SharedState
+from higa.labels import Label, LabelConfig, oracle_label
+from hm3dm3_env.shared import Privileged, SharedState
 from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
 from policies.crew import STAGES, Crew, CrewConfig
@@ -48,6 +48,8 @@ class HigaConfig:
     """Metres."""
     idle_wait: int = 10
     """Steps between two re-assignments that only idle robots ask for."""
+    label: LabelConfig = field(default_factory=LabelConfig)
+    """Of the oracle's assignments (method higa_oracle, and data collection)."""
     body: BodyConfig = field(default_factory=BodyConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
     crew: CrewConfig = field(default_factory=CrewConfig)
@@ -137,6 +139,11 @@ class HigaBase:
     def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
         """The assignment: scores, decoded. Data collection overrides this."""
         return DECODERS[self.config.decoder](self.scores(inputs), inputs.active, inputs.open)
+
+    def label(self, truth: Privileged, shared: SharedState) -> Label:
+        """What the oracle would do now."""
+        accepted = [self.crew.tracker.best(j) is not None for j in range(len(shared.goals))]
+        return oracle_label(truth, shared, accepted, self.config.label)
 
     # -- the lower level -----------------------------------------------------------------------------------
 
@@ -247,7 +254,7 @@ class HigaOraclePolicy(HigaBase):
 
     def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
         """The label of the state."""
-        return [None if j < 0 else int(j) for j in oracle_label(self.truth, shared).first]
+        return [None if j < 0 else int(j) for j in self.label(self.truth, shared).first]
 
 
 class HigaPolicy(HigaBase):

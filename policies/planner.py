@@ -85,7 +85,22 @@ class MapPlanner:
         """Distances from a robot over known free floor; with `hope` 1 over unknown floor too, with 2 closer
         to obstacles."""
         corner, passable, source = self._blocks_around(pose, hope)
-        return self._solve(corner, passable, source, fields.NOWHERE)
+        return self._solve(corner, passable, source[None], fields.NOWHERE)
+
+    def field_to(self, pose: Pose, points: np.ndarray) -> Field:
+        """Distances over known free floor to the nearest of (P, 3) points, in the window around a robot; inf
+        everywhere without points."""
+        corner, passable, _ = self._blocks_around(pose, 0)
+        found = [
+            _closest(passable, row, column, self._reach(0.3))
+            for row, column in self._block_of(
+                corner, passable.shape, np.asarray(points, float).reshape(-1, 3)
+            )
+        ]
+        sources = np.concatenate([*found, fields.NOWHERE])
+        if not len(sources):
+            return Field(corner, np.full(passable.shape, np.inf, np.float32), None)
+        return self._solve(corner, passable, sources, fields.NOWHERE)
 
     def _blocks_around(self, pose: Pose, hope: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The window's corner (see `Field`), its passable blocks, and the robot's block."""
@@ -102,13 +117,13 @@ class MapPlanner:
         passable[tuple(source)] = True
         return corner, passable, source
 
-    def _solve(self, corner: np.ndarray, passable: np.ndarray, source: np.ndarray, to: np.ndarray) -> Field:
+    def _solve(self, corner: np.ndarray, passable: np.ndarray, sources: np.ndarray, to: np.ndarray) -> Field:
         size = np.float32(self.map.cell * self.config.coarsen)
         if self.config.solver == "any_angle":
-            sources = source[None].astype(np.int64)
-            distance, anchor = fields.any_angle(passable, sources, np.zeros(1), np.inf, to)
+            starts = np.zeros(len(sources))
+            distance, anchor = fields.any_angle(passable, sources.astype(np.int64), starts, np.inf, to)
             return Field(corner, distance * size, anchor)
-        return Field(corner, _march(passable, source) * size, None)
+        return Field(corner, _march(passable, sources) * size, None)
 
     def route(self, pose: Pose, point: np.ndarray, slack: float, hope: int = 0) -> np.ndarray:
         """`path` on the robot's `field`, which is worked out no farther than to the point."""
@@ -117,7 +132,7 @@ class MapPlanner:
         to = _closest(passable, row, column, self._reach(slack))
         if not len(to):
             return np.zeros((0, 3))
-        return self.path(self._solve(corner, passable, source, to), point, slack)
+        return self.path(self._solve(corner, passable, source[None], to), point, slack)
 
     def blocks(self, field: Field, points: np.ndarray) -> np.ndarray:
         """(P, 2) blocks of (P, 3) points in the field's window, clipped."""
@@ -263,10 +278,10 @@ def _crossed(grown, corners):
     return count
 
 
-def _march(passable: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Fast-marching distances in cells from one cell; inf where unreachable."""
+def _march(passable: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """Fast-marching distances in cells from (S, 2) cells; inf where unreachable."""
     phi = np.ma.MaskedArray(np.ones(passable.shape), ~passable)
-    phi[tuple(start)] = -1
+    phi[tuple(sources.T)] = -1
     result = np.ma.filled(skfmm.distance(phi), np.inf).astype(np.float32)
     return np.where(np.isfinite(result), np.maximum(result, 0), np.inf).astype(np.float32)
 

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from higa.features import Decision, FeatureConfig
-from higa.labels import oracle_label
+from higa.labels import LabelConfig, oracle_label
 from higa.network import collate
 from hm3dm3_env.env import HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode
@@ -76,7 +76,7 @@ def test_labels_are_the_first_goals_of_the_best_tours(
     env.begin(episode)
     shared = env.shared
     shared.alive, shared.unresolved = alive, unresolved
-    label = oracle_label(env.privileged, shared)
+    label = oracle_label(env.privileged, shared, [False] * len(unresolved), LabelConfig(search=0))
     robots, goals = np.flatnonzero(alive).tolist(), np.flatnonzero(unresolved).tolist()
     best, _, first = brute_force(episode, env, robots, goals)
     assert label.makespan == pytest.approx(best, abs=1e-4)
@@ -94,15 +94,33 @@ def test_labels_are_the_first_goals_of_the_best_tours(
     env.close()
 
 
+def test_goals_that_must_be_searched_for_come_after_candidates(
+    make_env: Callable, rooms_episodes: list[Episode]
+) -> None:
+    env, episode = make_env(), rooms_episodes[0]
+    env.begin(episode)
+    goals = len(episode.goals)
+    for seen in range(goals):
+        accepted = [j == seen for j in range(goals)]
+        label = oracle_label(env.privileged, env.shared, accepted, LabelConfig(search=1000))
+        plain = oracle_label(env.privileged, env.shared, accepted, LabelConfig(search=0))
+        assert seen in label.first  # somebody goes there, and first
+        assert label.makespan >= plain.makespan + 1000 * (goals > 1)
+        assert np.argmin(np.nan_to_num(label.costs, nan=np.inf), 1)[list(label.first).index(seen)] == seen
+    with pytest.raises(ValueError, match="label.search=-1"):
+        LabelConfig(search=-1)
+    env.close()
+
+
 def test_nothing_to_label(make_env: Callable, rooms_episodes: list[Episode]) -> None:
     env = make_env()
     env.begin(rooms_episodes[0])
     shared = env.shared
     shared.unresolved = [False] * 3
-    label = oracle_label(env.privileged, shared)
+    label = oracle_label(env.privileged, shared, [True] * 3, LabelConfig())
     assert label.first.tolist() == [-1] * 4 and label.makespan == 0 and np.isnan(label.costs).all()
     shared.unresolved, shared.alive = [True] * 3, [False] * 4
-    assert oracle_label(env.privileged, shared).first.tolist() == [-1] * 4
+    assert oracle_label(env.privileged, shared, [True] * 3, LabelConfig()).first.tolist() == [-1] * 4
     env.close()
 
 

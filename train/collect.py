@@ -11,7 +11,7 @@ import numpy as np
 
 from higa.assign import DECODERS, rule_scores
 from higa.features import Decision, decision, fine_map, window_center
-from higa.labels import Label, oracle_label
+from higa.labels import Label
 from higa.policy import HigaBase, HigaConfig
 from hm3dm3_env.shared import SharedState
 from policies.base import TeamTask
@@ -101,7 +101,7 @@ class CollectingPolicy(HigaBase):
 
     def choose(self, inputs: Decision, shared: SharedState) -> list[int | None]:
         """Label the state, then let one of the three decide."""
-        label = oracle_label(self.truth, shared)
+        label = self.label(self.truth, shared)
         draw = self.rng.random()
         decode = DECODERS[self.config.decoder]
         if draw < self.mixture.oracle:
@@ -119,7 +119,7 @@ class CollectingPolicy(HigaBase):
         every = self.mixture.snapshots
         if every and self.log and shared.step - self.sampled >= every:
             inputs = decision(self.crew, shared, self.assigned, self.config.features)
-            self._keep(inputs, oracle_label(self.truth, shared), self.assigned, shared, "snapshot")
+            self._keep(inputs, self.label(self.truth, shared), self.assigned, shared, "snapshot")
         return actions
 
     def _keep(

@@ -22,6 +22,7 @@ import numpy as np
 from tqdm import tqdm
 
 from higa.features import FeatureConfig
+from higa.labels import LabelConfig
 from higa.policy import HigaConfig
 from hm3dm3_env.cli import command
 from hm3dm3_env.env import EnvConfig
@@ -29,6 +30,7 @@ from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.workers import worker_pool
+from policies.navigation.body import BodyConfig
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
 from train.draw import InspectConfig, draw_samples
@@ -69,6 +71,9 @@ class DatasetConfig:
     eyes: EyesConfig = field(default_factory=EyesConfig)
     mixture: MixtureConfig = field(default_factory=MixtureConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
+    label: LabelConfig = field(default_factory=LabelConfig)
+    body: BodyConfig = field(default_factory=lambda: BodyConfig(kind="planner"))
+    """Who drives robots that search: the planner by default, which is the fastest."""
 
     def __post_init__(self) -> None:
         for name, least in (("size", 1), ("limit", 1), ("episodes_per_shard", 1), ("workers", 1),
@@ -241,7 +246,8 @@ def _shard(config: DatasetConfig, job: Job, path: str) -> None:
     env = make_env(
         EnvConfig(split=config.split, data=config.data, camera=config.camera, observation=BRIEF), *eyes
     )
-    policy = CollectingPolicy(config.mixture, model, HigaConfig(features=config.features))
+    method = HigaConfig(features=config.features, label=config.label, body=config.body)
+    policy = CollectingPolicy(config.mixture, model, method)
     samples = []
     for name in job.episodes:
         play(env, policy, known[name], eyes, "collect", job.seed)

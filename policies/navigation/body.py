@@ -136,7 +136,7 @@ class MapViews:
 
         assert isinstance(policy, MapPolicy)
         self.crew = crew
-        self.surroundings = Surroundings(policy.surroundings, task.shared.map, task.shared.agents)
+        self.surroundings = Surroundings(policy.surroundings, crew.planner, task.shared.agents)
         size = policy.network.config.goal
         same = task.encoder.space == policy.space
         self.goals = task.encoder.embeddings() if same else np.zeros((len(task.shared.goals), size))
@@ -151,7 +151,10 @@ class MapViews:
     ) -> Views:
         """Views of `robots` that look for `goals` (robot -> goal or None); `previous` as of `Views`."""
         edges = self.crew.frontiers(fresh=False).points
-        crops = [self.surroundings.crops(k, shared.poses, edges, self.crew.heat, goals[k]) for k in robots]
+        way = self.crew.planner.field_to(shared.poses[robots[0]], edges)
+        crops = [
+            self.surroundings.crops(k, shared.poses, edges, way, self.crew.heat, goals[k]) for k in robots
+        ]
         given = [goals[k] for k in robots]
         return Views(
             [self.nothing if goal is None else self.goals[goal] for goal in given],

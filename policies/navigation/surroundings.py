@@ -14,10 +14,12 @@ import numba
 import numpy as np
 
 from hm3dm3_env.geometry import Pose
-from hm3dm3_env.mapping import FREE, OCCUPIED, SharedMap
+from hm3dm3_env.mapping import FREE, OCCUPIED
 from policies.heatmaps.maps import HeatMaps
+from policies.planner import Field, MapPlanner
 
-CHANNELS = ("free", "occupied", "heat", "trail", "teammates", "frontiers")
+CHANNELS = ("free", "occupied", "heat", "trail", "teammates", "frontiers", "way")
+"""What a crop shows. Way: how near the next frontier is on foot over known floor, exp(-metres / `reach`)."""
 _TRAIL_CELL = 0.25
 """Side of a cell of the trails, metres (ours)."""
 
@@ -42,13 +44,17 @@ class SurroundingsConfig:
     """24 m: a floor. What lies beyond is drawn on the edge."""
     fade: float = 60.0
     """Steps after which a trail is 1/e as bright."""
+    reach: float = 6.0
+    """Metres after which the way is 1/e as bright."""
 
 
 class Surroundings:
     """Trails of one episode, and crops around its robots."""
 
-    def __init__(self, config: SurroundingsConfig, shared_map: SharedMap, agents: int) -> None:
-        self.config, self.map = config, shared_map
+    def __init__(self, config: SurroundingsConfig, planner: MapPlanner, agents: int) -> None:
+        self.config, self.map = config, planner.map
+        self.block = planner.map.cell * planner.config.coarsen
+        shared_map = planner.map
         count = int(np.ceil(shared_map.config.size / _TRAIL_CELL))
         self._visited = np.full((agents, count, count), -1, np.int32)
         self._step = 0
@@ -62,12 +68,19 @@ class Surroundings:
                 self._visited[k, row, column] = step
 
     def crops(
-        self, agent: int, poses: list[Pose], frontiers: np.ndarray, heat: HeatMaps | None, goal: int | None
+        self,
+        agent: int,
+        poses: list[Pose],
+        frontiers: np.ndarray,
+        way: Field,
+        heat: HeatMaps | None,
+        goal: int | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The near and the far crop of a robot, each (C, S, S) uint8.
 
         Args:
             frontiers: (F, 3) places.
+            way: distances to the nearest of them (`MapPlanner.field_to`).
             heat, goal: whose heat is shown, in standard deviations above the mean of what was looked at; the
                 channel is 0 where nobody looked, and everywhere without a heat map or a goal.
         """
@@ -81,13 +94,15 @@ class Surroundings:
         pose = poses[agent]
         mates = np.array([[p.x, p.z] for k, p in enumerate(poses) if k != agent]).reshape(-1, 2)
         edges = np.ascontiguousarray(frontiers[:, ::2]).reshape(-1, 2)
+        low = self.map.to_world(way.corner)[::2] - self.map.cell / 2
         out = []
         for window in (self.config.near, self.config.far):
             crop = np.zeros((len(CHANNELS), window.side, window.side), np.uint8)
             samples = max(int(round(window.cell / 0.1)), 2)
             _crop(self.map.cells, self.map.origin, self.map.cell, value, sure, corner, cell, mean, spread,
-                  self._visited[agent], _TRAIL_CELL, self._step, self.config.fade, pose.x, pose.z,
-                  pose.heading, window.cell, min(samples, 4), mates, edges, crop)  # fmt: skip
+                  self._visited[agent], _TRAIL_CELL, self._step, self.config.fade, way.distance, low,
+                  self.block, self.config.reach, pose.x, pose.z, pose.heading, window.cell, min(samples, 4),
+                  mates, edges, crop)  # fmt: skip
             out.append(crop)
         return out[0], out[1]
 
@@ -113,7 +128,7 @@ def _moments(value, sure):
 
 @numba.njit(cache=True, nogil=True)
 def _crop(cells, origin, cell, value, sure, corner, heat_cell, mean, spread, visited, trail_cell, step, fade,
-          x, z, heading, size, samples, mates, edges, out):  # fmt: skip
+          way, low, block, reach, x, z, heading, size, samples, mates, edges, out):  # fmt: skip
     side = out.shape[1]
     ax, az = -np.sin(heading), -np.cos(heading)  # ahead
     rx, rz = np.cos(heading), -np.sin(heading)  # to the right
@@ -138,11 +153,14 @@ def _crop(cells, origin, cell, value, sure, corner, heat_cell, mean, spread, vis
             if 0 <= row < sure.shape[0] and 0 <= column < sure.shape[1] and sure[row, column] > 0:
                 score = 128 + 42 * (value[row, column] - mean) / spread
                 out[2, i, j] = int(min(max(score, 1.0), 255.0))
-            reach = int(size / trail_cell / 2)
+            row, column = int((pz - low[1]) / block), int((px - low[0]) / block)
+            if 0 <= row < way.shape[0] and 0 <= column < way.shape[1] and way[row, column] < np.inf:
+                out[6, i, j] = int(255 * np.exp(-way[row, column] / reach))
+            wide = int(size / trail_cell / 2)
             row, column = int((pz - origin[1]) / trail_cell), int((px - origin[0]) / trail_cell)
             last = -1
-            for r in range(max(row - reach, 0), min(row + reach + 1, visited.shape[0])):
-                for c in range(max(column - reach, 0), min(column + reach + 1, visited.shape[1])):
+            for r in range(max(row - wide, 0), min(row + wide + 1, visited.shape[0])):
+                for c in range(max(column - wide, 0), min(column + wide + 1, visited.shape[1])):
                     last = max(last, visited[r, c])
             if last >= 0:
                 out[3, i, j] = int(255 * np.exp(-(step - last) / fade))
