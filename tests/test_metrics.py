@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,14 @@ def test_records_come_back(tmp_path: Path) -> None:
     assert after == before and after.to_bytes() == before.to_bytes()
     assert (after.agents, after.steps, after.found()) == (2, 3, [False, True, False])
     assert [p.name for p in (tmp_path / "sub").iterdir()] == ["r.json"]  # no temporary file is left
+
+
+def test_records_from_before_encoders_were_kept(tmp_path: Path) -> None:
+    value = json.loads(record(right=(1,)).to_bytes())
+    del value["encoder"]
+    (tmp_path / "r.json").write_text(json.dumps(value))
+    old = load_record(tmp_path / "r.json")
+    assert old.encoder == "" and summarise([old])["encoder"] == ""
 
 
 @pytest.mark.parametrize(("data", "message"), [
