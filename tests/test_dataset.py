@@ -103,10 +103,9 @@ def test_goals_that_must_be_searched_for_come_after_candidates(
     for seen in range(goals):
         accepted = [j == seen for j in range(goals)]
         label = oracle_label(env.privileged, env.shared, accepted, LabelConfig(search=1000))
-        plain = oracle_label(env.privileged, env.shared, accepted, LabelConfig(search=0))
         assert seen in label.first  # somebody goes there, and first
-        assert label.makespan >= plain.makespan + 1000 * (goals > 1)
-        assert np.argmin(np.nan_to_num(label.costs, nan=np.inf), 1)[list(label.first).index(seen)] == seen
+        assert label.makespan >= 1000
+        assert oracle_label(env.privileged, env.shared, [True] * goals, LabelConfig()).makespan < 1000
     with pytest.raises(ValueError, match="label.search=-1"):
         LabelConfig(search=-1)
     env.close()
