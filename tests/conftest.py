@@ -9,6 +9,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import tempfile  # noqa: E402
 from collections.abc import Callable  # noqa: E402
+from dataclasses import replace  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -90,17 +91,23 @@ def rooms_episodes(data: Path) -> list[Episode]:
 @pytest.fixture(scope="session")
 def play_rooms(data: Path, rooms_episodes: list[Episode]) -> Callable[..., EpisodeRecord]:
     """Plays one episode of the split "rooms" with a policy, and small frames."""
-    environments: dict[EyesConfig, tuple[HM3DM3ParallelEnv, Any]] = {}
+    environments: dict[Any, tuple[HM3DM3ParallelEnv, Any]] = {}
 
     def run(
-        policy: TeamPolicy, index: int, seed: int = 0, eyes: EyesConfig | None = None, watch: Any = None
+        policy: TeamPolicy,
+        index: int = 0,
+        seed: int = 0,
+        eyes: EyesConfig | None = None,
+        watch: Any = None,
+        keys: tuple[str, ...] = BRIEF.keys,
     ) -> EpisodeRecord:
         eyes = eyes or EyesConfig()
-        if eyes not in environments:
+        if (eyes, keys) not in environments:
             made = make_eyes(eyes)
-            config = EnvConfig(split="rooms", data=str(data), camera=Camera(**SMALL), observation=BRIEF)
-            environments[eyes] = (rollout.make_env(config, *made), made)
-        env, made = environments[eyes]
+            observation = replace(BRIEF, keys=keys)
+            config = EnvConfig(split="rooms", data=str(data), camera=Camera(**SMALL), observation=observation)
+            environments[eyes, keys] = (rollout.make_env(config, *made), made)
+        env, made = environments[eyes, keys]
         return rollout.play(env, policy, rooms_episodes[index], made, "test", seed, watch)
 
     return run

@@ -78,7 +78,7 @@ class Driver:
         self.config, self.policy, self.crew = config, policy, crew
         agents = task.shared.agents
         policy.reset(agents, np.random.default_rng(task.rng.integers(2**63)))
-        self._views = MapViews(policy, task, crew) if config.kind == "map" else _FrameViews(task)
+        self._views = MapViews(policy, task, crew) if config.kind == "map" else _FrameViews(policy, task)
         self._goal: list[int | None] = [None] * agents
         self._track: list[list[np.ndarray]] = [[] for _ in range(agents)]
         """Where a robot was at each step that the body drove it, the last `patience` of them."""
@@ -166,15 +166,20 @@ class MapViews:
 
 
 class _FrameViews:
-    """Views of `OvonPolicy`: frames, and the goals' words."""
+    """Views of `OvonPolicy`: frames, and the goals' words or the embeddings of their photos."""
 
-    def __init__(self, task: TeamTask) -> None:
+    def __init__(self, policy: NavigationPolicy, task: TeamTask) -> None:
+        from policies.navigation.ovon import OvonPolicy
+
+        assert isinstance(policy, OvonPolicy)
         if any(frame.rgb is None for frame in task.shared.frames):
             raise ValueError(
                 "body.kind=ovon looks at frames: give observation.keys=[pose,alive,goal_unresolved,rgb] "
                 "camera.width=360 camera.height=640"
             )
-        self.words = [goal.text for goal in task.shared.goals]
+        self.goals = [
+            goal.text if goal.image is None else policy.embed_image(goal.image) for goal in task.shared.goals
+        ]
 
     def look(self, shared: SharedState) -> None:
         pass
@@ -183,7 +188,5 @@ class _FrameViews:
         self, shared: SharedState, robots: list[int], goals: Mapping[int, int | None], previous: np.ndarray
     ) -> Views:
         frames = [frame for k in robots if (frame := shared.frames[k].rgb) is not None]
-        given = [goals[k] for k in robots]
-        return Views(
-            ["" if goal is None else self.words[goal] for goal in given], previous, rgb=np.stack(frames)
-        )
+        given = ["" if goal is None else self.goals[goal] for goal in (goals[k] for k in robots)]
+        return Views(given, previous, rgb=np.stack(frames))

@@ -124,6 +124,23 @@ class OvonPolicy(NavigationPolicy):
         drawn = [_draw(p, self._rngs[robot]) for robot, p in zip(robots, probabilities)]
         return from_ovon(np.array(drawn, np.int64))
 
+    def embed_image(self, image: np.ndarray) -> np.ndarray:
+        """(D,) float32 embedding of a goal that is a photo, (S, S, 3) uint8: what the image tower says of it.
+        SigLIP's towers share a space; DAgRL itself was trained with categories only (ours).
+
+        Raises:
+            ValueError: a network whose towers do not share a space.
+        """
+        config = self.network.config
+        if config.image_features != config.goal_features:
+            raise ValueError(
+                f"goal images need towers of one space; features of images have {config.image_features} "
+                f"numbers, those of goals {config.goal_features}"
+            )
+        device = self._memory.steps.device
+        with torch.inference_mode():
+            return self.network.see(torch.from_numpy(image[None]).to(device))[0].float().cpu().numpy()
+
     def _rows(self, robots: Sequence[int]) -> torch.Tensor:
         known = len(self._rngs)
         wrong = [robot for robot in robots if not 0 <= robot < known]
