@@ -209,13 +209,15 @@ def test_rule() -> None:
     assert hungarian(scores, d.active, d.open) == [0, 1]
 
 
-def test_heat_makes_a_frontier_cheaper() -> None:
+def test_heat_makes_a_frontier_cheaper_by_metres_a_unit() -> None:
     distances = np.array([4.0, 5.0, 6.0])
-    np.testing.assert_allclose(frontier_costs(distances, np.full(3, 0.4), 2.5), distances)
-    hot = frontier_costs(distances, np.array([0.1, 0.1, 0.9]), 2.5)
-    assert hot.argmin() == 2 and hot[0] > distances[0]
+    np.testing.assert_allclose(frontier_costs(distances, np.full(3, 0.4), 6.0), distances)
+    hot = frontier_costs(distances, np.array([0.1, 0.1, 0.7]), 6.0)
+    np.testing.assert_allclose(hot, [5.2, 6.2, 3.6])
+    noise = frontier_costs(distances, np.array([0.30, 0.34, 0.36]), 6.0)
+    assert noise.argmin() == 0  # differences of the size of noise do not send anybody farther
     np.testing.assert_allclose(frontier_costs(distances, np.array([0.1, 0.1, 0.9]), 0.0), distances)
-    assert frontier_costs(distances[:0], distances[:0], 2.5).shape == (0,)
+    assert frontier_costs(distances[:0], distances[:0], 6.0).shape == (0,)
 
 
 # -- checkpoints -------------------------------------------------------------------------------------------
