@@ -25,12 +25,12 @@ import torch
 from eval.regret_table import draw, report
 from higa.assign import DECODERS, rule_scores
 from higa.checkpoint import load
-from higa.dataset import open_listed
 from higa.network import Assigner
 from higa.regret import agreement, decode, least_assignments, regrets, robot_regrets
 from higa.samples import SampleSet
 from hm3dm3_env.cli import command
 from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from train.samples import open_samples
 
 DRAWS = 8
 """Random assignments that the row `random` is the mean of (ours)."""
@@ -92,7 +92,7 @@ def compare(config: AssignmentConfig) -> dict[str, Any]:
     """
     files = _files(config.checkpoints)
     models = {name: [load(path, config.device) for path in paths] for name, paths in files.items()}
-    samples = open_listed(config.dataset).labelled()
+    samples = open_samples(config.dataset).labelled()
     if not len(samples):
         raise ValueError(f"{config.dataset}: no sample has a label")
     trained = {

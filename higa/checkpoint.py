@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import io
-import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
-import torch
-
 from higa.network import Assigner, AssignerConfig
-from hm3dm3_env.files import write_atomic
+from policies.weights import CheckpointError, fitting, load_weights, pick_device, save_weights
 
-VERSION = 2
+__all__ = ["CheckpointError", "load", "pick_device", "save"]
 
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used."""
+KIND, VERSION = "HiGA", 2
 
 
-def pick_device(name: str) -> torch.device:
-    """`auto` is a GPU if there is one."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError(f"device={name}: torch finds no GPU here; use device=cpu or device=auto")
-    try:
-        return torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(f"device={name}: no such device; use auto, cpu or cuda") from error
-
-
-def save(path: Path | str, model: Assigner, about: dict[str, Any]) -> None:
+def save(path: Path | str, model: Assigner, about: Mapping[str, Any]) -> None:
     """Write atomically; `about` is JSON-like (command, seed, data, metrics)."""
-    buffer = io.BytesIO()
-    # Fresh strings: pickle's bytes depend on which equal strings are one object.
-    about = json.loads(json.dumps(about))
-    weights = {key: value.detach().cpu() for key, value in model.state_dict().items()}
-    torch.save(
-        {"version": VERSION, "config": asdict(model.config), "weights": weights, "about": about}, buffer
-    )
-    write_atomic(path, buffer.getvalue())
+    save_weights(path, KIND, VERSION, asdict(model.config), model.state_dict(), about)
 
 
 def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, Any]]:
@@ -51,25 +26,11 @@ def load(path: Path | str, device: str = "auto") -> tuple[Assigner, dict[str, An
     Raises:
         CheckpointError: no such file, not a checkpoint of ours, or weights that do not fit.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise CheckpointError(
-            f"{path}: no such checkpoint; train one with `python -m train.bc` or `python -m train.dagger`"
-        )
-    try:
-        value = torch.load(path, map_location="cpu", weights_only=True)
-        if value["version"] != VERSION:
-            raise CheckpointError(
-                f"{path}: version {value['version']} of the checkpoint format; "
-                f"this release reads {VERSION}: train it again"
-            )
+    value = load_weights(path, KIND, VERSION, "python -m train.bc")
+
+    def make() -> Assigner:
         model = Assigner(AssignerConfig(**value["config"]))
         model.load_state_dict(value["weights"])
-    except CheckpointError:
-        raise
-    except Exception as error:  # torch raises many kinds for damaged files
-        what = "" if isinstance(error, UnpicklingError) else f": {(str(error).splitlines() or [''])[0]}"
-        raise CheckpointError(
-            f"{path}: not a HiGA checkpoint, as train.dagger writes them ({type(error).__name__}{what})"
-        ) from error
-    return model.to(pick_device(device)).eval(), value["about"]
+        return model
+
+    return fitting(path, KIND, make).to(pick_device(device)).eval(), value["about"]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from hm3dm3_env.files import write_atomic
+
+T = TypeVar("T")
 
 
 class CheckpointError(ValueError):
@@ -58,27 +60,48 @@ def save_weights(
     write_atomic(path, buffer.getvalue())
 
 
-def load_weights(path: Path | str, kind: str, version: int, hint: str) -> dict[str, Any]:
+def load_weights(path: Path | str, kind: str, version: int, maker: str) -> dict[str, Any]:
     """`config`, `weights` and `about` of a file.
 
     Args:
-        hint: how to get such a file.
+        maker: the command that writes such files.
 
     Raises:
         CheckpointError: no such file, or not one of this kind and version.
     """
     path = Path(path)
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such checkpoint; {hint}")
+        raise CheckpointError(f"{path}: no such checkpoint; train one with `{maker}`")
+    other = f"{path}: not a {kind} checkpoint, as {maker} writes them"
     try:
         value = torch.load(path, map_location="cpu", weights_only=True)
-        found = value["kind"], value["version"]
+        found, number = value.get("kind", kind), value["version"]  # the first files did not say what they were
         fields = {name: value[name] for name in ("config", "weights", "about")}
     except Exception as error:  # torch raises many kinds for damaged files
-        what = "" if isinstance(error, UnpicklingError) else f": {(str(error).splitlines() or [''])[0]}"
-        raise CheckpointError(f"{path}: not a checkpoint of ours ({type(error).__name__}{what})") from error
-    if found != (kind, version):
+        raise CheckpointError(f"{other} ({type(error).__name__}{_said(error)})") from error
+    if found != kind:
+        raise CheckpointError(f"{other}: it holds {found}")
+    if number != version:
         raise CheckpointError(
-            f"{path}: holds {found[0]}, version {found[1]}; {kind}, version {version}, is needed; {hint}"
+            f"{path}: version {number} of {kind} checkpoints; this release reads {version}: train it again"
         )
     return fields
+
+
+def _said(error: Exception) -> str:
+    """The first line of what an error says; torch's advice about damaged files is no help."""
+    return "" if isinstance(error, UnpicklingError) else f": {(str(error).splitlines() or [''])[0]}"
+
+
+def fitting(path: Path | str, kind: str, make: Callable[[], T]) -> T:
+    """What `make` makes of a file's fields.
+
+    Raises:
+        CheckpointError: they do not fit.
+    """
+    try:
+        return make()
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path}: not a {kind} checkpoint of this release ({type(error).__name__}{_said(error)})"
+        ) from error

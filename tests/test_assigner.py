@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from eval.assignment import AssignmentConfig, compare, interval
 from higa import checkpoint
 from higa.assign import hungarian
-from higa.dataset import open_listed
 from higa.features import AGENT_FEATURES, GOAL_FEATURES, MAP_CHANNELS, PAIR_FEATURES, Decision
 from higa.network import HEAT_FEATURES, Assigner, AssignerConfig, Batch, collate
 from higa.regret import MOST, agreement, decode, least_assignments, regrets, robot_regrets
@@ -367,7 +366,7 @@ def test_comparison_errors(samples: Path, checkpoints: list[Path], tmp_path: Pat
         ({"checkpoints": "a.pt"}, r"give \{row: file\}"),
         ({"checkpoints": {"x": "none.pt"}}, r"none\.pt: no such checkpoint"),
         ({"scenes": ["nowhere"]}, "scenes: .*nowhere.*must be of"),
-        ({"dataset": str(tmp_path)}, r"info\.json: no such file"),
+        ({"dataset": str(tmp_path)}, r"no samples"),
     ):
         with pytest.raises(ValueError, match=message):
             compare(replace(plain, **change))
@@ -375,19 +374,3 @@ def test_comparison_errors(samples: Path, checkpoints: list[Path], tmp_path: Pat
         replace(plain, decoder="best")
     done = run_module("eval.assignment", f"dataset={tmp_path}")
     assert done.returncode == 2 and "error:" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_damaged_data_sets_are_not_read(samples: Path, tmp_path: Path) -> None:
-    for path in samples.rglob("*"):
-        if path.is_file():
-            copy = tmp_path / path.relative_to(samples)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
-    assert open_listed(tmp_path).digest() == open_samples(tmp_path).digest()
-    shard = sorted(tmp_path.glob("data/round=*/part-*.parquet"))[0]
-    shard.write_bytes(shard.read_bytes()[:-1] + b"x")
-    with pytest.raises(ValueError, match=rf"{shard.name}: missing, or not the file"):
-        open_listed(tmp_path)
-    (tmp_path / "meta" / "info.json").write_text("{}")
-    with pytest.raises(ValueError, match="not a manifest"):
-        open_listed(tmp_path)

@@ -16,7 +16,7 @@ from hm3dm3_env.task import ACTIONS, WAIT
 from policies.navigation.base import NO_ACTION, Moves, NavigationPolicy, Views
 from policies.navigation.map_network import MAP_ACTIONS, MapNetwork, MapNetworkConfig, shrink_depth
 from policies.navigation.surroundings import SurroundingsConfig
-from policies.weights import CheckpointError, load_weights, pick_device, save_weights
+from policies.weights import fitting, load_weights, pick_device, save_weights
 
 SHIPPED = Path(__file__).parent / "map_dagrl.pt"
 """The weights that come with the package; `about` in them says which command made them."""
@@ -65,15 +65,15 @@ class MapPolicy(NavigationPolicy):
             CheckpointError: no such file, or one that does not fit.
         """
         path = Path(checkpoint) if checkpoint else SHIPPED
-        value = load_weights(path, KIND, VERSION, "train one with `python -m train.nav`")
-        try:
+        value = load_weights(path, KIND, VERSION, "python -m train.nav")
+
+        def make() -> MapPolicy:
             network = MapNetwork(build(MapNetworkConfig, **value["config"]["network"]))
             network.load_state_dict(value["weights"])
             surroundings = build(SurroundingsConfig, **value["config"]["surroundings"])
-            space = str(value["config"]["space"])
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise CheckpointError(f"{path}: weights do not fit ({str(error).splitlines()[0]})") from error
-        return cls(network.to(pick_device(device)), space, surroundings, sample)
+            return cls(network.to(pick_device(device)), value["config"]["space"], surroundings, sample)
+
+        return fitting(path, KIND, make)
 
     def save(self, path: Path | str, about: Mapping[str, Any]) -> None:
         """Write the weights, what they fit, and `about`: where they come from."""
