@@ -75,7 +75,7 @@ def load_weights(path: Path | str, kind: str, version: int, maker: str) -> dict[
     other = f"{path}: not a {kind} checkpoint, as {maker} writes them"
     try:
         value = torch.load(path, map_location="cpu", weights_only=True)
-        found, number = value.get("kind", kind), value["version"]  # the first files did not say what they were
+        found, number = value.get("kind", kind), value["version"]  # the first files did not say the kind
         fields = {name: value[name] for name in ("config", "weights", "about")}
     except Exception as error:  # torch raises many kinds for damaged files
         raise CheckpointError(f"{other} ({type(error).__name__}{_said(error)})") from error
