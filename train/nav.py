@@ -39,13 +39,13 @@ from train.tracking import Tracker
 class NavDaggerConfig:
     """The first stage (ours; OVON's is 150 million steps on a cluster)."""
 
-    teacher: tuple[float, ...] = (1.0, 0.5, 0.2, 0.0)
+    teacher: tuple[float, ...] = (1.0, 0.5, 0.0)
     """Share of the driving that the teacher does, a round each."""
-    episodes: int = 96
+    episodes: int = 72
     """A round, of houses that are trained on."""
-    held_out_episodes: int = 24
+    held_out_episodes: int = 18
     """That the learner plays alone after each round."""
-    epochs: int = 4
+    epochs: int = 3
     """Over all rounds so far, in each round."""
     batch: int = 256
     lr: float = 1e-3

@@ -24,7 +24,7 @@ KINDS = ("planner", "map", "ovon")
 class BodyConfig:
     """Who drives a robot that looks for its goal."""
 
-    kind: str = "planner"
+    kind: str = "map"
     """planner: to the frontier that is best by distance, heat and teammates. map: DAgRL on crops of the map.
     ovon: DAgRL on frames, with a published checkpoint."""
     checkpoint: str = ""
