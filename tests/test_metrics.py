@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,6 +84,7 @@ def test_summary() -> None:
         record("ON ON TN IIN", right=(0,), wrong=(1, 2), path=(30.0,)),
         record("IIN IIN IIN IIN IIN", path=(1.0, 2.0, 3.0)),
     ]
+    records = [replace(r, episode=f"val-{i}") for i, r in enumerate(records)]
     s = summarise(records)
     assert s["sr"] == pytest.approx(4 / 12)  # over goals, not over episodes
     assert s["spl"] == pytest.approx((1 + 0.25 / 3 + 0) / 3)
@@ -91,6 +94,23 @@ def test_summary() -> None:
     assert s["sr_by_m"] == {"3": 1.0, "4": 1 / 4, "5": 0.0}
     assert (s["right"], s["wrong"], s["never"]) == (4, 2, 6)
     assert (s["episodes"], s["goals"], s["scenes"], s["steps"]) == (3, 12, 2, 3)
+
+
+def test_training_seeds_are_no_more_episodes() -> None:
+    """Records of one episode count as their mean: intervals do not shrink with the number of seeds."""
+    rng = np.random.default_rng(0)
+    first = [
+        replace(record("ON TN IIN", right=(0, 1) if rng.random() < 0.5 else ()), episode=f"val-{i}")
+        for i in range(40)
+    ]
+    once, thrice = summarise(first), summarise(first * 3)
+    assert (once["runs"], thrice["runs"]) == (1, 3)
+    for key in ("sr", "sr_ci", "spl_ci", "episodes", "right", "never", "sr_by_m"):
+        assert thrice[key] == pytest.approx(once[key])
+    other = [replace(r, declarations=[]) for r in first]
+    assert summarise([*first, *other])["sr"] == pytest.approx(once["sr"] / 2)
+    with pytest.raises(ValueError, match="every seed must play all of them"):
+        summarise([*first, first[0]])
 
 
 def test_a_modality_that_is_not_there() -> None:

@@ -83,7 +83,7 @@ def test_unknown_method() -> None:
         ("frontier", {"crew": {"stopp": 1}}, "stopp"),
         ("frontier", {"crew": {"stop": "near"}}, "near"),
         ("higa_rule", {"decoder": "auction"}, "decoder.*auction.*greedy.*hungarian"),
-        ("higa", {}, "checkpoint.*train.dagger"),
+        ("higa", {"checkpoint": "gone.pt"}, "gone.pt: no such checkpoint.*train.bc"),
         ("higa_rule", {"crew": {"planner": {"wings": True}}}, "wings"),
     ],
 )
