@@ -121,8 +121,8 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
 
 def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
     """What is evaluated for a row, by the name of its records: a run, or one for each checkpoint. A run is
-    {"policy": ..., "config": {...}, "eyes": ..., "weights": hash of its checkpoint}, all of which can be
-    made."""
+    {"policy": ..., "config": {...}, "eyes": ..., "weights": hashes of the files that it loaded}; its policy
+    and its eyes can be made."""
     variants = config.variants or {}
     if name not in variants:
         value = {"policy": name}
@@ -140,8 +140,8 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
     out = {}
     for number, file in enumerate(files if many else [files]):
         own = {**value, "checkpoint": file} if many else value
-        make_policy(policy, own)  # bad input ends here, before anything is written
-        digest = sha256(Path(file).read_bytes()) if file and Path(file).is_file() else ""
+        made = make_policy(policy, own)  # bad input ends here, before anything is written
+        digest = "".join(sha256(Path(used).read_bytes()) for used in getattr(made, "weights", ()))
         run = f"{name}-{number}" if many else name
         out[run] = {"policy": policy, "config": own, "eyes": seen, "weights": digest}
     if not out:

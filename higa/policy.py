@@ -23,7 +23,7 @@ from hm3dm3_env.task import WAIT
 from policies.base import TeamTask
 from policies.crew import STAGES, Crew, CrewConfig
 from policies.frontier_policy import candidate_record, last_resort, search
-from policies.navigation.body import BodyConfig, Driver, load_body
+from policies.navigation.body import BodyConfig, Driver, load_body, weights_of
 
 SHIPPED = Path(__file__).parent / "assigner.pt"
 """The assigner's weights that come with the package; `about` in them says which command made them."""
@@ -70,6 +70,7 @@ class HigaBase:
     def __init__(self, config: HigaConfig | None = None) -> None:
         self.config = config or HigaConfig()
         self.body = load_body(self.config.body)
+        self.weights = list(weights_of(self.config.body))
 
     def scores(self, inputs: Decision) -> np.ndarray:
         """(K, M) scores of robot-goal pairs."""
@@ -264,7 +265,9 @@ class HigaPolicy(HigaBase):
         super().__init__(config)
         from higa.checkpoint import load  # torch is needed only here
 
-        self.model = load(self.config.checkpoint or SHIPPED, self.config.device)[0]
+        path = Path(self.config.checkpoint or SHIPPED)
+        self.model = load(path, self.config.device)[0]
+        self.weights.append(path)
 
     def scores(self, inputs: Decision) -> np.ndarray:
         """The network's."""

@@ -42,7 +42,8 @@ class TeamTask:
 
 class TeamPolicy(Protocol):
     """A method under evaluation. `privileged` methods are marked in every table; one that looks with the
-    recogniser all the same has `sees = True`, so that the table says with which."""
+    recogniser all the same has `sees = True`, so that the table says with which. A method that loads weights
+    may list their files in `weights`: an evaluation is not continued with others."""
 
     privileged: bool = False
 

@@ -181,7 +181,7 @@ def test_other_settings_need_another_folder(config: BenchmarkConfig, change: dic
         ({"method": "mine", "variants": {"mine": None}}, r"variants\.mine.*policy"),
         ({"method": "mine", "variants": {"mine": {"policy": "nix"}}}, "nix"),
         ({"method": "mine", "variants": {"mine": {"policy": "frontier", "croo": 1}}}, "croo"),
-        ({"method": "higa"}, "checkpoint"),
+        ({"method": "mine", "variants": {"mine": {"policy": "higa", "checkpoint": "gone.pt"}}}, "gone.pt"),
         ({"eyes": EyesConfig(recogniser="owlv3")}, "recogniser.*owlv3"),
     ],
 )
@@ -224,6 +224,46 @@ def test_checkpoints_count_by_their_content(config: BenchmarkConfig, tmp_path: P
 
 
 # -- killed runs -------------------------------------------------------------------------------------------
+
+
+def test_training_seeds_are_one_row(config: BenchmarkConfig, tmp_path: Path) -> None:
+    paths = []
+    for seed in range(2):
+        torch.manual_seed(seed)
+        paths.append(str(tmp_path / f"{seed}.pt"))
+        save(paths[-1], Assigner(), {})
+    variants = {"learned": {"policy": "higa", "checkpoint": paths, "body": {"kind": "planner"}}}
+    summary = evaluate(replace(config, method="learned", variants=variants, every=2, limit=None))["learned"]
+    out = Path(config.out) / "records"
+    runs = [
+        metrics.summarise([load_record(p) for p in sorted((out / f"learned-{i}").glob("rooms-*.json"))])
+        for i in range(2)
+    ]
+    assert summary["runs"] == 2 and summary["episodes"] == 5 == runs[0]["episodes"]
+    assert summary["sr_runs"] == [run["sr"] for run in runs]
+    assert summary["sr"] == pytest.approx(sum(run["sr"] for run in runs) / 2)
+    low, high = sorted(100 * run["sr"] for run in runs)
+    assert f"2: {low:.1f}-{high:.1f}" in (Path(config.out) / "table.txt").read_text()
+    for change, message in (
+        ({"variants": {"learned": {"policy": "higa", "checkpoint": []}}}, "an empty list"),
+        ({"method": ["learned", "learned-0"], "variants": {**variants, "learned-0": {"policy": "random"}}},
+         "two runs have one name"),
+        ({"every": 0, "method": "random"}, "every must be at least 1"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            evaluate(replace(config, **{"method": "learned", **change}))  # type: ignore[arg-type]
+
+
+def test_a_variant_may_have_other_eyes(config: BenchmarkConfig) -> None:
+    variants = {"sharp": {"policy": "frontier", "eyes": {"recogniser": "perfect"}}}
+    summary = evaluate(replace(config, method=["frontier", "sharp"], variants=variants))
+    assert (summary["sharp"]["recogniser"], summary["sharp"]["privileged"]) == ("perfect", True)
+    assert (summary["frontier"]["recogniser"], summary["frontier"]["privileged"]) == ("simulated", False)
+    alone = replace(config, out=config.out + "-alone", method="frontier", eyes=EyesConfig("perfect"))
+    assert evaluate(alone)["frontier"]["sr"] == summary["sharp"]["sr"]
+    wrong = {"sharp": {"policy": "frontier", "eyes": {"recogniser": {"x": 1}}}}
+    with pytest.raises(ValueError, match="variants.sharp.eyes"):
+        evaluate(replace(config, method="sharp", variants=wrong))
 
 
 def test_a_killed_evaluation_continues(config: BenchmarkConfig, tmp_path: Path) -> None:

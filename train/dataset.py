@@ -30,7 +30,7 @@ from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.workers import worker_pool
-from policies.navigation.body import BodyConfig
+from policies.navigation.body import BodyConfig, weights_of
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 from train.collect import CollectingPolicy, MixtureConfig
 from train.draw import InspectConfig, draw_samples
@@ -263,6 +263,7 @@ def _settings(config: DatasetConfig) -> dict[str, Any]:
     for key in ("out", "data", "workers", "size", "checkpoint"):
         value.pop(key)
     value["episodes"] = split_digest(data_root(config.data), config.split)
+    value["body"]["weights"] = [sha256(path.read_bytes()) for path in weights_of(config.body)]
     value["learner"] = sha256(Path(config.checkpoint).read_bytes()) if config.checkpoint else ""
     return value
 

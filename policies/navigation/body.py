@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from policies.base import TeamTask
 from policies.crew import Crew
 from policies.navigation.base import NO_ACTION, NavigationPolicy, Views
 
+SHIPPED = Path(__file__).parent / "map_dagrl.pt"
+"""The weights of the body for maps that come with the package; `about` in them says which command made
+them."""
 KINDS = ("planner", "map", "ovon")
 
 
@@ -64,11 +68,18 @@ def load_body(config: BodyConfig) -> NavigationPolicy | None:
     if config.kind == "map":
         from policies.navigation.map_policy import MapPolicy  # torch is needed only here
 
-        return MapPolicy.load(config.checkpoint, config.sample, config.device)
+        return MapPolicy.load(config.checkpoint or SHIPPED, config.sample, config.device)
     from policies.navigation.ovon import OvonPolicy
     from policies.navigation.siglip import TEXT_MODEL
 
     return OvonPolicy.load(config.checkpoint, config.goals or TEXT_MODEL, config.sample, device=config.device)
+
+
+def weights_of(config: BodyConfig) -> list[Path]:
+    """The files of weights that a body is loaded from."""
+    if config.kind == "planner":
+        return []
+    return [Path(config.checkpoint) if config.checkpoint else SHIPPED]
 
 
 class Driver:

@@ -18,8 +18,6 @@ from policies.navigation.map_network import MAP_ACTIONS, MapNetwork, MapNetworkC
 from policies.navigation.surroundings import SurroundingsConfig
 from policies.weights import fitting, load_weights, pick_device, save_weights
 
-SHIPPED = Path(__file__).parent / "map_dagrl.pt"
-"""The weights that come with the package; `about` in them says which command made them."""
 KIND, VERSION = "map DAgRL", 1
 
 STOP = MAP_ACTIONS.index("stop")
@@ -58,13 +56,13 @@ class MapPolicy(NavigationPolicy):
         self._rngs: list[np.random.Generator] = []
 
     @classmethod
-    def load(cls, checkpoint: Path | str = "", sample: bool = True, device: str = "cpu") -> MapPolicy:
-        """The policy of a file that `save` wrote; "": the weights that ship with the package.
+    def load(cls, checkpoint: Path | str, sample: bool = True, device: str = "cpu") -> MapPolicy:
+        """The policy of a file that `save` wrote.
 
         Raises:
             CheckpointError: no such file, or one that does not fit.
         """
-        path = Path(checkpoint) if checkpoint else SHIPPED
+        path = Path(checkpoint)
         value = load_weights(path, KIND, VERSION, "python -m train.nav")
 
         def make() -> MapPolicy:
