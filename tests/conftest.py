@@ -114,6 +114,14 @@ def play_rooms(data: Path, rooms_episodes: list[Episode]) -> Callable[..., Episo
 
 
 @pytest.fixture(scope="session")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A data root with two generated houses and the split "train": two episodes each."""
+    folder = tmp_path_factory.mktemp("houses")
+    generate(GenerateConfig(split="train", houses=2, episodes=4, data=str(folder), workers=1))
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
 def collect_config(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A `DatasetConfig`: at least 24 samples, one episode a shard, in this process."""
     from train.dataset import DatasetConfig  # torch comes with it

@@ -17,6 +17,7 @@ import torch
 
 from eval import benchmark
 from eval.benchmark import BenchmarkConfig, evaluate
+from eval.heat import HeatConfig, compare
 from eval.table import percent
 from higa.checkpoint import save
 from higa.network import Assigner
@@ -351,3 +352,23 @@ def test_a_simulator_that_always_dies_is_an_error(
 def test_simulators_that_there_are_not(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SimConfig(**values)
+
+
+# -- heat --------------------------------------------------------------------------------------------------
+
+
+def test_heat_is_compared_with_the_way_to_goals(houses: str, data: Path, tmp_path: Path) -> None:
+    config = HeatConfig(data=houses, every=2, steps=10, out=str(tmp_path / "heat"))
+    summary = compare(config)
+    everything = summary["all"]
+    assert (
+        sum(row["comparisons"] for name, row in summary.items() if name != "all") == everything["comparisons"]
+    )
+    for row in summary.values():
+        assert row["comparisons"] > 0 and -1 <= row["correlation"] <= 1
+        assert row["nearest"] <= row["hottest"] and row["nearest"] < row["average"]
+        low, high = row["correlation_ci"]
+        assert low <= row["correlation"] + 1e-9 and row["correlation"] <= high + 1e-9
+    assert json.loads((tmp_path / "heat" / "summary.json").read_text()) == summary == compare(config)
+    with pytest.raises(ValueError, match="every=0: must be at least 1"):
+        replace(config, every=0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from hm3dm3_env.episodes.generate import GenerateConfig, generate
 from hm3dm3_env.episodes.schema import Episode
 from hm3dm3_env.files import sha256
 from hm3dm3_env.sim.base import Camera
@@ -22,14 +21,6 @@ from train.nav_data import INPUTS, fresh, play_search, read_shard
 from train.nav_task import SearchConfig, SearchTask
 
 SMALL = Camera(27, 48)
-
-
-@pytest.fixture(scope="module")
-def houses(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Two generated houses with two episodes each."""
-    folder = tmp_path_factory.mktemp("houses")
-    generate(GenerateConfig(split="train", houses=2, episodes=4, data=str(folder), workers=1))
-    return str(folder)
 
 
 def search(data: Path | str, split: str = "rooms", **kwargs: int) -> SearchConfig:
