@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from hm3dm3_env.files import write_atomic
 
 TRACKING = ("offline", "online", "off")
-CURVES = {"loss": "", "accuracy": "", "regret": " (m)"}
+CURVES = {"loss": "", "accuracy": "", "regret": " (m)", "found": " (share of searches)", "reward": " a step"}
 """What is drawn over epochs, and its unit."""
 
 
