@@ -26,10 +26,10 @@ endef
 demo: .venv/installed
 	@date +%s > .venv/demo-start
 	$(call step,1/6 houses to train in: 16 houses and 64 episodes,$(BIN)/python -m hm3dm3_env.episodes.generate split=train houses=16 episodes=64 data=$(DATA))
-	$(call step,2/6 unseen houses: 10 houses and 40 episodes,$(BIN)/python -m hm3dm3_env.episodes.generate split=val houses=10 episodes=40 data=$(DATA))
+	$(call step,2/6 unseen houses: 8 houses and 24 episodes,$(BIN)/python -m hm3dm3_env.episodes.generate split=val houses=8 episodes=24 data=$(DATA))
 	$(call step,3/6 observation-assignment samples with oracle labels,$(BIN)/python -m train.dataset size=800 episodes_per_shard=1 mixture.snapshots=20 data=$(DATA) out=$(DEMO)/samples)
-	$(call step,4/6 behaviour cloning,$(BIN)/python -m train.bc dataset=$(DEMO)/samples out=$(DEMO)/bc.pt train.epochs=20 train.tracking=off)
-	$(call step,5/6 DAgger: three rounds,$(BIN)/python -m train.dagger start=$(DEMO)/bc.pt out=$(DEMO)/dagger.pt samples=240 collect.episodes_per_shard=1 collect.mixture.snapshots=20 collect.data=$(DATA) collect.out=$(DEMO)/samples train.epochs=15 train.tracking=off)
+	$(call step,4/6 behaviour cloning,$(BIN)/python -m train.bc dataset=$(DEMO)/samples out=$(DEMO)/bc.pt train.epochs=10 train.tracking=off)
+	$(call step,5/6 DAgger: three rounds,$(BIN)/python -m train.dagger start=$(DEMO)/bc.pt out=$(DEMO)/dagger.pt samples=160 collect.episodes_per_shard=1 collect.mixture.snapshots=20 collect.data=$(DATA) collect.out=$(DEMO)/samples train.epochs=6 train.tracking=off)
 	$(call step,6/6 evaluation on the unseen houses,$(BIN)/python -m eval.benchmark --config-name demo data=$(DATA) out=$(DEMO)/eval)
 	@printf '\n== the demo took %s s in all\n' "$$(( $$(date +%s) - $$(cat .venv/demo-start) ))"
 	@printf 'table:     $(DEMO)/eval/table.txt\npictures:  $(DEMO)/eval/pictures/\nvideo:     $(DEMO)/eval/videos/\ntraining:  $(DEMO)/bc-log/curves.png\n'

@@ -86,7 +86,8 @@ SCHEMA = pa.schema(
         "costs": "float32 (robots, goals): makespan of the rest of the episode, metres, if a robot goes to a "
         "goal first and all else is as good as can be; nan: no choice",
         "idle_costs": "float32 (robots): the same if a robot gets no goal; inf: somebody must go",
-        "oracle_makespan": "of the label's assignment, metres",
+        "oracle_makespan": "of the label's assignment, metres; it and the costs include label.search metres "
+        "for every goal without an accepted candidate",
         "assigned": "int8 (robots): what was really done, -1: none",
         "seed": "of the rollout",
     },
