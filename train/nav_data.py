@@ -13,13 +13,15 @@ import numpy as np
 
 from hm3dm3_env.episodes.schema import Episode
 from hm3dm3_env.files import write_atomic
-from policies.navigation.map_network import MapNetwork
+from policies.navigation.map_network import MAP_ACTIONS, MapNetwork
 from policies.navigation.map_policy import MapPolicy
 from policies.rollout import episode_seed
 from train.nav_task import Progress, SearchConfig, SearchTask
 
 TURN = 20
 """Steps that teacher or learner drive a robot before the next draw (ours)."""
+SIDESTEP = MAP_ACTIONS.index("turn_left")
+"""What a robot does where the teacher has no answer and no learner drives."""
 INPUTS = ("near", "far", "depth", "goal", "previous")
 
 _worker: dict[str, Any] = {}
@@ -60,7 +62,7 @@ def play_search(
                     known.append(i)
                     rows["label"].append(np.array([label], np.int8))
                 by_teacher = label >= 0 and (drives[k] or k not in learner)
-                actions[k] = label if by_teacher else int(learner[k]) if k in learner else _SIDESTEP
+                actions[k] = label if by_teacher else int(learner[k]) if k in learner else SIDESTEP
             for key in INPUTS:
                 if known:
                     rows[key].append(inputs[key][known])
@@ -74,10 +76,6 @@ def play_search(
         for key, parts in rows.items()
     }
     return arrays, total
-
-
-_SIDESTEP = 2
-"""Where the teacher has no answer and no learner drives, a robot turns (its number: turn_left)."""
 
 
 def write_shard(path: str, *args: Any) -> Progress:

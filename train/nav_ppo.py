@@ -31,7 +31,7 @@ from policies.navigation.map_policy import STOP, MapPolicy
 from policies.navigation.surroundings import CHANNELS
 from policies.weights import pick_device
 from train.nav import NavConfig, PpoConfig, about, measure
-from train.nav_data import fresh
+from train.nav_data import SIDESTEP, fresh
 from train.nav_task import SearchConfig, SearchTask
 from train.tracking import Tracker
 
@@ -106,7 +106,7 @@ class SearchEnv(gymnasium.Env):
                 actions[k] = action
             else:
                 label = self.task.teacher(k)
-                actions[k] = label if label >= 0 else MAP_ACTIONS.index("turn_left")
+                actions[k] = label if label >= 0 else SIDESTEP
         goal = self.task.goals[0]
         self.task.step(actions)
         return self.task.found[goal]
