@@ -15,7 +15,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.assignment import AssignmentConfig, compare, interval
 from higa import checkpoint
 from higa.assign import hungarian
 from higa.features import AGENT_FEATURES, GOAL_FEATURES, MAP_CHANNELS, PAIR_FEATURES, Decision
@@ -23,6 +22,7 @@ from higa.network import HEAT_FEATURES, Assigner, AssignerConfig, Batch, collate
 from higa.regret import MOST, agreement, decode, least_assignments, regrets, robot_regrets
 from higa.samples import SampleSet
 from tests.processes import run_module
+from train.assignment import AssignmentConfig, compare, interval
 from train.augment import SYMMETRIES, transformed
 from train.loss import LossConfig, hits, label_weights, loss_sum
 from train.samples import open_samples
@@ -293,7 +293,7 @@ def test_intervals_draw_whole_scenes() -> None:
     assert interval(np.ones(400), scene, draws) == [1.0, 1.0]
 
 
-# -- eval.assignment ---------------------------------------------------------------------------------------
+# -- train.assignment ---------------------------------------------------------------------------------------
 
 NET = AssignerConfig(width=16, layers=1, heads=2, mlp=32)
 TRAIN = TrainConfig(epochs=2, batch=8, device="cpu", tracking="off", network=NET)
@@ -372,5 +372,5 @@ def test_comparison_errors(samples: Path, checkpoints: list[Path], tmp_path: Pat
             compare(replace(plain, **change))
     with pytest.raises(ValueError, match="decoder=best"):
         replace(plain, decoder="best")
-    done = run_module("eval.assignment", f"dataset={tmp_path}")
+    done = run_module("train.assignment", f"dataset={tmp_path}")
     assert done.returncode == 2 and "error:" in done.stderr and "Traceback" not in done.stderr

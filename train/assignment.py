@@ -1,7 +1,7 @@
 """How good assignments are, without playing: regret against the oracle on stored samples of unseen scenes.
 
-    python -m eval.assignment dataset=out/samples 'checkpoints={bc: out/bc.pt, dagger: out/dagger.pt}'
-    python -m eval.assignment dataset=out/samples 'checkpoints={dagger: [a.pt, b.pt, c.pt]}'    # seeds: a
+    python -m train.assignment dataset=out/samples 'checkpoints={bc: out/bc.pt, dagger: out/dagger.pt}'
+    python -m train.assignment dataset=out/samples 'checkpoints={dagger: [a.pt, b.pt, c.pt]}'    # seeds: a
     mean
 
 Only scenes that no checkpoint was trained on count. `higa.regret` says what regret is and what it is not.
@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from eval.regret_table import draw, report
 from higa.assign import DECODERS, rule_scores
 from higa.checkpoint import load
 from higa.network import Assigner
@@ -30,6 +29,7 @@ from higa.regret import agreement, decode, least_assignments, regrets, robot_reg
 from higa.samples import SampleSet
 from hm3dm3_env.cli import command
 from hm3dm3_env.files import json_bytes, sha256, write_atomic
+from train.regret_table import draw, report
 from train.samples import open_samples
 
 DRAWS = 8
@@ -115,7 +115,7 @@ def compare(config: AssignmentConfig) -> dict[str, Any]:
         rows[name] = _row(values, about)
     summary = _summary(config, samples, scenes, rows)
     out = Path(config.out)
-    text = report(summary, "python -m eval.assignment " + shlex.join(sys.argv[1:]))
+    text = report(summary, "python -m train.assignment " + shlex.join(sys.argv[1:]))
     write_atomic(out / "summary.json", json_bytes(summary, 1))
     write_atomic(out / "table.txt", text.encode())
     draw(summary, out / "regret.png")

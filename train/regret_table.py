@@ -1,4 +1,4 @@
-"""The table and the picture of `eval.assignment`."""
+"""The table and the picture of `train.assignment`."""
 
 from __future__ import annotations
 
