@@ -14,7 +14,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
-from hm3dm3_env.workers import worker_pool
+from hm3dm3_env.workers import run_all
 from policies.base import make_policy
 from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
 
@@ -224,15 +223,8 @@ def _run(
         total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05
     )
     if todo and config.workers > 1:
-        with worker_pool(min(config.workers, len(todo))) as pool:
-            futures = [pool.submit(_play, config, specs[name], name, episode) for _, episode, name in todo]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    bar.update()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        plays = [(_play, config, specs[name], name, episode) for _, episode, name in todo]
+        run_all(config.workers, plays, lambda _: bar.update())
     else:
         for _, episode, name in todo:
             _play(config, specs[name], name, episode)

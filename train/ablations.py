@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from concurrent.futures import as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 from tqdm import tqdm
 
 from hm3dm3_env.cli import command
-from hm3dm3_env.workers import worker_pool
+from hm3dm3_env.workers import run_all
 from train.bc import BcConfig, clone
 from train.dagger import DaggerConfig, dagger
 from train.trainer import TrainConfig
@@ -96,15 +95,7 @@ def _run(config: AblationsConfig, jobs: list[tuple[Callable[..., Path], Any]], w
     """Jobs (function, arguments ...) in processes of their own; the first error ends all."""
     todo = [job for job in jobs if not Path(job[-1].out).exists()]
     bar = tqdm(total=len(jobs), initial=len(jobs) - len(todo), desc=what, unit="training")
-    with worker_pool(min(config.workers, max(len(todo), 1))) as pool:
-        futures = [pool.submit(*job) for job in todo]
-        try:
-            for future in as_completed(futures):
-                future.result()
-                bar.update()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    run_all(config.workers, todo, lambda _: bar.update())
     bar.close()
 
 

@@ -26,7 +26,7 @@ from tqdm import tqdm
 from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
-from hm3dm3_env.workers import worker_pool
+from hm3dm3_env.workers import run_all
 from policies.navigation.base import NO_ACTION
 from policies.navigation.map_policy import MapPolicy
 from policies.weights import pick_device
@@ -235,18 +235,10 @@ def _collect(
         total=len(episodes), initial=len(episodes) - sum(len(c) for _, c in todo), desc=what, unit="episode"
     )
     if todo and config.workers > 1:
-        with worker_pool(min(config.workers, len(todo))) as pool:
-            futures = [
-                (pool.submit(write_shard, str(path), config.search, chunk, checkpoint, teacher, seed), chunk)
-                for path, chunk in todo
-            ]
-            try:
-                for future, chunk in futures:
-                    future.result()
-                    bar.update(len(chunk))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        jobs = [
+            (write_shard, str(path), config.search, chunk, checkpoint, teacher, seed) for path, chunk in todo
+        ]
+        run_all(config.workers, jobs, lambda i: bar.update(len(todo[i][1])))
     else:
         for path, chunk in todo:
             write_shard(str(path), config.search, chunk, checkpoint, teacher, seed)
