@@ -34,7 +34,8 @@ from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
 from hm3dm3_env.workers import run_all
 from policies.base import make_policy
-from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+from policies.eyes import EyesConfig, make_eyes
+from policies.rollout import BRIEF, SMALL, make_env, play
 
 TRIES = 3
 """How often an episode is begun when the simulator's process dies in it (ours)."""

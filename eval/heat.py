@@ -27,8 +27,9 @@ from hm3dm3_env.files import json_bytes, write_atomic
 from hm3dm3_env.metrics import BOOTSTRAP_SAMPLES, MODALITIES
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.sim.base import Camera
+from policies.eyes import EyesConfig, make_eyes
 from policies.navigation.body import BodyConfig
-from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+from policies.rollout import BRIEF, SMALL, make_env, play
 
 LEAST = 4
 """Frontiers that a comparison needs (ours)."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from hm3dm3_env.cli import build
 from hm3dm3_env.shared import Privileged, SharedState
-from policies.heatmaps.base import Encoder
-from policies.recognition.base import Recognizer
+from policies.heatmaps.base import Similarity
+from policies.recognition.base import Detector
 
 GROUP = "hm3dm3.policies"
 
@@ -28,14 +28,15 @@ class TeamTask:
 
     Attributes:
         shared: the team's knowledge at step 0.
-        recognizer, encoder: the eyes, ready for this episode (the same for all methods).
+        recognizer, encoder: the eyes, ready for this episode (the same for all methods). Nothing of the
+            truth that simulated eyes read hangs on them.
         rng: the policy's own random numbers for this episode.
         privileged: the truth, for privileged policies only.
     """
 
     shared: SharedState
-    recognizer: Recognizer
-    encoder: Encoder
+    recognizer: Detector
+    encoder: Similarity
     rng: np.random.Generator
     privileged: Privileged | None = None
 

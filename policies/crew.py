@@ -103,14 +103,16 @@ class Crew:
         """Take in the step's frames; returns whether a goal got its first accepted candidate."""
         self.shared = shared
         self._fields = {}
-        appeared, fresh = False, []
+        fresh = []
         for robot, frame, pose, alive in zip(self.robots, shared.frames, shared.poses, shared.alive):
             if robot.last is not None and robot.last_action == FORWARD:
                 self._feel(robot, pose)
             if alive and pose != robot.last:
-                appeared |= self.tracker.update(self.recognizer.candidates(frame, shared.unresolved))
                 fresh.append(frame)
             robot.last = pose
+        appeared = False
+        for seen in self.recognizer.candidates(fresh, shared.unresolved) if fresh else []:
+            appeared |= self.tracker.update(seen)
         if self.heat is not None:
             self.heat.update(fresh, self.encoder)
         self.planner.update()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,38 +15,13 @@ from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.sim.base import Camera
 from policies.base import TeamPolicy, TeamTask
+from policies.eyes import Clock, shielded
 from policies.heatmaps.base import Encoder
-from policies.heatmaps.config import EncoderConfig, make_encoder
 from policies.recognition.base import Recognizer
-from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 
 SMALL = Camera(width=54, height=96)
 """The benchmark's field of view with 3/20 of its pixels a side: what runs with simulated recognition use by
 default."""
-
-
-@dataclass(frozen=True)
-class EyesConfig:
-    """Which recogniser and encoder."""
-
-    recogniser: str = "simulated"
-    """simulated, or perfect (no noise)."""
-    simulated: SimulatedRecognizerConfig = field(default_factory=SimulatedRecognizerConfig)
-    """Its noise."""
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
-    """What makes the heat maps."""
-
-
-def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
-    """The recogniser and the encoder of a config.
-
-    Raises:
-        ValueError: an unknown recogniser or encoder, or one that cannot be made (`EncoderError`).
-    """
-    if config.recogniser not in ("simulated", "perfect"):
-        raise ValueError(f"recogniser: {config.recogniser!r} is not available; use simulated or perfect")
-    noise = PERFECT if config.recogniser == "perfect" else config.simulated
-    return SimulatedRecognizer(noise), make_encoder(config.encoder)
 
 
 BRIEF = ObservationConfig(keys=("pose", "alive", "goal_unresolved"))
@@ -88,11 +63,13 @@ def play(
     method: str,
     seed: int,
     watch: Callable[[SharedState], None] | None = None,
+    clock: Clock | None = None,
 ) -> EpisodeRecord:
     """Play `episode` to its end and return the record.
 
     Args:
         watch: called with the team's knowledge before every step.
+        clock: counts the time that decisions take.
     """
     recognizer, encoder = eyes
     own = episode_seed(seed, episode.id)
@@ -101,20 +78,17 @@ def play(
     truth = env.privileged
     recognizer.reset(shared.goals, own, truth)
     encoder.reset(shared.goals, own, truth)
-    policy.reset(
-        TeamTask(
-            shared,
-            recognizer,
-            encoder,
-            np.random.default_rng([own, 31]),
-            truth if policy.privileged else None,
-        )
-    )
+    clock = clock or Clock()
+    seen = shielded(eyes, clock)
+    rng = np.random.default_rng([own, 31])
+    policy.reset(TeamTask(shared, *seen, rng, truth if policy.privileged else None))
     while not env.rules.over:
         shared = env.shared
         if watch is not None:
             watch(shared)
-        actions = policy.act(env.observations(), shared)
+        observations = env.observations()
+        with clock.act():
+            actions = policy.act(observations, shared)
         env.advance([actions.get(name, 0) for name in env.possible_agents])
     blind = policy.privileged and not getattr(policy, "sees", False)
     used = ("none", "none") if blind else (recognizer.name, encoder.name)

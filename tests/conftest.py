@@ -25,7 +25,8 @@ from hm3dm3_env.sim.base import Camera  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
 from policies import rollout  # noqa: E402
 from policies.base import TeamPolicy  # noqa: E402
-from policies.rollout import BRIEF, EyesConfig, make_eyes  # noqa: E402
+from policies.eyes import EyesConfig, make_eyes  # noqa: E402
+from policies.rollout import BRIEF  # noqa: E402
 from tests.rooms import write_two_rooms  # noqa: E402
 
 _cache = tempfile.TemporaryDirectory(prefix="hm3dm3-tests-")

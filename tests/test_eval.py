@@ -26,7 +26,7 @@ from hm3dm3_env.record import load_record
 from hm3dm3_env.sim.base import Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.sim.process import ProcessSimulator
-from policies.rollout import EyesConfig
+from policies.eyes import EyesConfig
 from tests.processes import kill_when
 
 KEYS = {

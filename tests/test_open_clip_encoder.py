@@ -21,9 +21,9 @@ from higa.policy import HigaRulePolicy  # noqa: E402
 from hm3dm3_env.cli import build  # noqa: E402
 from hm3dm3_env.record import EpisodeRecord  # noqa: E402
 from hm3dm3_env.shared import SharedState, TeamGoal  # noqa: E402
+from policies.eyes import EyesConfig  # noqa: E402
 from policies.heatmaps.config import EncoderConfig, EncoderError  # noqa: E402
 from policies.heatmaps.open_clip import OpenClipEncoder, cut  # noqa: E402
-from policies.rollout import EyesConfig  # noqa: E402
 from tests.tiny_clip import (  # noqa: E402
     GOALS,
     NAME,

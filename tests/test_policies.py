@@ -18,12 +18,13 @@ from hm3dm3_env.task import MOVES
 from policies import base
 from policies.base import TeamTask, available, make_policy, policy_class
 from policies.crew import Crew, CrewConfig, nearest_free
+from policies.eyes import EyesConfig
 from policies.frontier_policy import FrontierPolicy
 from policies.planner import LEFT
 from policies.random_policy import RandomPolicy
 from policies.recognition.simulated import SimulatedRecognizerConfig
 from policies.recognition.tracker import Track
-from policies.rollout import EyesConfig, episode_seed
+from policies.rollout import episode_seed
 
 PLAIN = ("random", "frontier", "higa_rule")
 Play = Callable[..., EpisodeRecord]

@@ -16,10 +16,10 @@ from hm3dm3_env.scenes.procedural.catalogue import CATALOGUE
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.sim.embedded import EmbeddedSimulator
+from policies.eyes import EyesConfig, make_eyes
 from policies.recognition.base import Candidate
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 from policies.recognition.tracker import Tracker, TrackerConfig
-from policies.rollout import EyesConfig, make_eyes
 from policies.text_similarity import TABLE, TextSimilarity
 
 CAMERA = Camera(72, 128)
@@ -62,7 +62,7 @@ def at(sim: EmbeddedSimulator, x: float, z: float, item: Instance) -> Frame:
 
 
 def seen(recognizer: SimulatedRecognizer, frames: list[Frame], goals: int) -> list[list[Candidate]]:
-    return [recognizer.candidates(frame, [True] * goals) for frame in frames]
+    return recognizer.candidates(frames, [True] * goals)
 
 
 def key(candidates: list[list[Candidate]]) -> list:
@@ -136,9 +136,9 @@ def test_resolved_goals_are_not_reported(episode: Episode, rooms_sim: EmbeddedSi
     recognizer = SimulatedRecognizer(PERFECT)
     begin(recognizer, episode, rooms_sim, goal("ON", "sofa", sofa.id), goal("IIN", "sofa", sofa.id))
     frame = at(rooms_sim, 2.0, -1.5, sofa)
-    assert [c.goal for c in recognizer.candidates(frame, [True, True])] == [0, 1]
-    assert [c.goal for c in recognizer.candidates(frame, [False, True])] == [1]
-    assert recognizer.candidates(frame, [False, False]) == []
+    assert [c.goal for c in recognizer.candidates([frame], [True, True])[0]] == [0, 1]
+    assert [c.goal for c in recognizer.candidates([frame], [False, True])[0]] == [1]
+    assert recognizer.candidates([frame], [False, False]) == [[]]
 
 
 def test_twins_confuse_images_more_than_categories(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:
@@ -181,7 +181,7 @@ def test_small_things_are_not_seen(episode: Episode, rooms_sim: EmbeddedSimulato
     for limit, count in ((share * 0.9, 1), (share * 1.1, 0)):
         recognizer = SimulatedRecognizer(replace(PERFECT, min_share=limit))
         begin(recognizer, episode, rooms_sim, goal("ON", "potted plant", plant.id))
-        assert len(recognizer.candidates(frame, [True])) == count
+        assert len(recognizer.candidates([frame], [True])[0]) == count
 
 
 def test_points_lie_on_the_object(episode: Episode, rooms_sim: EmbeddedSimulator) -> None:

@@ -30,8 +30,9 @@ from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.workers import worker_pool
+from policies.eyes import EyesConfig, make_eyes
 from policies.navigation.body import BodyConfig, weights_of
-from policies.rollout import BRIEF, SMALL, EyesConfig, make_env, make_eyes, play
+from policies.rollout import BRIEF, SMALL, make_env, play
 from train.collect import CollectingPolicy, MixtureConfig
 from train.draw import InspectConfig, draw_samples
 from train.shards import (

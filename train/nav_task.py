@@ -55,8 +55,8 @@ class _Blind:
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: object) -> None:
         pass
 
-    def candidates(self, frame: Frame, unresolved: Sequence[bool]) -> list[Candidate]:
-        return []
+    def candidates(self, frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
+        return [[] for _ in frames]
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 
 from hm3dm3_env.mapping import SharedMap
 from hm3dm3_env.sim.base import Frame
-from policies.heatmaps.base import Encoder
+from policies.heatmaps.base import Similarity
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class HeatMaps:
         self._looks = 0
         self._look = np.zeros((count, count), np.int32)  # the frame that last reached a cell
 
-    def update(self, frames: Sequence[Frame], encoder: Encoder) -> None:
+    def update(self, frames: Sequence[Frame], encoder: Similarity) -> None:
         """Fold in the new frames of one step, in order; a call is a step, also without frames."""
         self._step += 1
         if not frames:

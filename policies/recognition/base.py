@@ -31,10 +31,19 @@ class Candidate:
     distance: float
 
 
-class Recognizer(Protocol):
-    """The eyes. `name` goes into every table."""
+class Detector(Protocol):
+    """What a policy gets of a recogniser."""
 
     name: str
+
+    def candidates(self, frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
+        """What each frame shows of the goals that are still looked for. The frames of a step come in one
+        call, in the robots' order, so that models see them in one batch."""
+
+
+class Recognizer(Detector, Protocol):
+    """The eyes. `name` goes into every table."""
+
     needs_semantic: bool
     """Whether frames must carry a semantic image."""
     needs_rgb: bool
@@ -47,6 +56,3 @@ class Recognizer(Protocol):
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
         """A new episode; `truth` is for simulated eyes."""
-
-    def candidates(self, frame: Frame, unresolved: Sequence[bool]) -> list[Candidate]:
-        """What a frame shows of the goals that are still looked for."""

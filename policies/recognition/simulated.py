@@ -126,8 +126,11 @@ class SimulatedRecognizer:
             return config.twin_iin if goal.modality == "IIN" else config.match_on
         return config.confused * max(0.0, (self.similarity(goal.category, item.category) - 0.5) * 2)
 
-    def candidates(self, frame: Frame, unresolved: Sequence[bool]) -> list[Candidate]:
-        """Visible instances whose score reaches `emit`, at most one per goal and instance."""
+    def candidates(self, frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
+        """Visible instances of each frame whose score reaches `emit`, at most one per goal and instance."""
+        return [self._look(frame, unresolved) for frame in frames]
+
+    def _look(self, frame: Frame, unresolved: Sequence[bool]) -> list[Candidate]:
         semantic = self._labels(frame)
         assert semantic is not None, "the simulated recogniser needs an environment with semantic=True"
         config = self.config

@@ -1,0 +1,102 @@
+"""The eyes of an evaluation: which recogniser and encoder, and what of them a policy gets to hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hm3dm3_env.sim.base import Frame
+from policies.heatmaps.base import Encoder, Similarity
+from policies.heatmaps.config import EncoderConfig, make_encoder
+from policies.recognition.base import Candidate, Detector, Recognizer
+from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
+
+
+@dataclass(frozen=True)
+class EyesConfig:
+    """Which recogniser and encoder."""
+
+    recogniser: str = "simulated"
+    """simulated, or perfect (no noise)."""
+    simulated: SimulatedRecognizerConfig = field(default_factory=SimulatedRecognizerConfig)
+    """Its noise."""
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    """What makes the heat maps."""
+
+
+def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
+    """The recogniser and the encoder of a config.
+
+    Raises:
+        ValueError: an unknown recogniser or encoder, or one that cannot be made (`EncoderError`).
+    """
+    if config.recogniser not in ("simulated", "perfect"):
+        raise ValueError(f"recogniser: {config.recogniser!r} is not available; use simulated or perfect")
+    noise = PERFECT if config.recogniser == "perfect" else config.simulated
+    return SimulatedRecognizer(noise), make_encoder(config.encoder)
+
+
+@dataclass
+class Clock:
+    """Where the time of an episode's decisions went.
+
+    Attributes:
+        total: seconds in the policy's `act`, the eyes included.
+        eyes: seconds of them in the recogniser and the encoder.
+        steps: team steps decided.
+    """
+
+    total: float = 0.0
+    eyes: float = 0.0
+    steps: int = 0
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Times one decision."""
+        start = time.perf_counter()
+        yield
+        self.total += time.perf_counter() - start
+        self.steps += 1
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """Times one look."""
+        start = time.perf_counter()
+        yield
+        self.eyes += time.perf_counter() - start
+
+
+@dataclass
+class _DetectorView:
+    name: str
+    candidates: Callable[[Sequence[Frame], Sequence[bool]], list[list[Candidate]]]
+
+
+@dataclass
+class _SimilarityView:
+    name: str
+    space: str
+    similarity: Callable[[Sequence[Frame], int], np.ndarray]
+    embeddings: Callable[[], np.ndarray]
+
+
+def shielded(eyes: tuple[Recognizer, Encoder], clock: Clock) -> tuple[Detector, Similarity]:
+    """The eyes as a policy gets them: what they say, and nothing of what simulated ones know; timed."""
+    recognizer, encoder = eyes
+
+    def candidates(frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
+        with clock.look():
+            return recognizer.candidates(frames, unresolved)
+
+    def similarity(frames: Sequence[Frame], strips: int) -> np.ndarray:
+        with clock.look():
+            return encoder.similarity(frames, strips)
+
+    return (
+        _DetectorView(recognizer.name, candidates),
+        _SimilarityView(encoder.name, encoder.space, similarity, lambda: encoder.embeddings()),
+    )
