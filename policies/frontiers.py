@@ -1,4 +1,8 @@
-"""Frontiers: where known free floor meets the unknown."""
+"""Frontiers: where known free floor meets the unknown.
+
+A frontier is an 8-connected group of passable free cells that have unknown ground beside them; with
+`FrontierConfig.cluster`, groups that come close to each other are one.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,19 @@ class FrontierConfig:
     """What counts as a frontier (ours, after VLFM's area threshold)."""
 
     min_length: float = 0.3
-    """Shorter ones are ignored, metres of frontier cells."""
+    """Shorter ones are ignored, metres of frontier cells (of all that is one frontier, see `cluster`)."""
     min_unknown: float = 0.5
     """Unknown pockets smaller than this are not worth a trip, square metres (VLFM: 1.5)."""
     done_radius: float = 0.7
     """A frontier that remains after a robot looked at it from close by is not visited again; nor any within
     this, metres."""
+    cluster: float = 0.0
+    """Groups of frontier cells whose nearest cells lie within this of each other, centre to centre and
+    whatever is between, are one frontier, metres; 0: only cells that touch are."""
+
+    def __post_init__(self) -> None:
+        if not self.cluster >= 0:
+            raise ValueError(f"frontiers.cluster must be metres, or 0 (not to cluster), not {self.cluster}")
 
 
 @dataclass(frozen=True)
@@ -34,13 +45,15 @@ class Frontiers:
 def find_frontiers(
     shared_map: SharedMap, passable: np.ndarray, window: tuple[slice, slice], config: FrontierConfig
 ) -> Frontiers:
-    """Frontiers within a window of the map.
+    """Frontiers within a window of the map, in the order of their first cells, row by row.
 
     Args:
         passable: (rows, columns) bool over the window: cells where the body may be.
     """
     pocket = int(np.ceil(config.min_unknown / shared_map.cell**2))
     cells, owner = _edges(shared_map.cells[window], passable, pocket)
+    if config.cluster > 0:
+        owner = _joined(cells, owner, config.cluster / shared_map.cell + 1e-6)
     middles, counts = _middles(cells, owner)
     sizes = counts * shared_map.cell
     long = sizes >= config.min_length
@@ -64,6 +77,38 @@ def _middles(cells, owner):
             best[g] = gap
             out[g, 0], out[g, 1] = cells[i, 0], cells[i, 1]
     return out, counts
+
+
+@numba.njit(cache=True, nogil=True)
+def _joined(cells, owner, reach):
+    """(N,) the groups of (N, 2) cells, given row by row, after groups with cells within `reach` cells of each
+    other became one; numbered by their first cells."""
+    groups = owner.max() + 1 if len(owner) else 0
+    parent = np.arange(groups)
+    for i in range(len(cells)):
+        a = owner[i]
+        while parent[a] != a:
+            a = parent[a]
+        for j in range(i + 1, len(cells)):
+            down, across = cells[j, 0] - cells[i, 0], cells[j, 1] - cells[i, 1]
+            if down > reach:
+                break
+            if owner[j] == owner[i] or down * down + across * across > reach * reach:
+                continue
+            b = owner[j]
+            while parent[b] != b:
+                b = parent[b]
+            low = min(a, b)  # roots are the first of their groups
+            parent[max(a, b)], a = low, low
+    number, out, count = np.full(groups, -1), np.empty(len(owner), np.int64), 0
+    for i in range(len(owner)):
+        root = owner[i]
+        while parent[root] != root:
+            root = parent[root]
+        if number[root] < 0:
+            number[root], count = count, count + 1
+        out[i] = number[root]
+    return out
 
 
 @numba.njit(cache=True, nogil=True)
