@@ -1,0 +1,357 @@
+"""A simulated vision-language model, and the choice between it and a real one.
+
+The simulated one is an HTTP server on loopback that speaks OpenAI's chat completions, so that methods which
+ask a VLM run offline through the very client that asks real ones:
+
+    vlm = EpisodeVlm(VlmChoice(kind="simulated"), answer)   # answer(request, rng, wrong) -> dict
+    vlm.begin(seed)                                         # a new episode
+    vlm.ask([message("user", "Who goes where?", picture)], schema)
+
+What it says comes from the `answer` function of the method that asks: it gets the request as it arrived
+(`texts` and `images` read it), random numbers, and the rate of wrong choices. `SimulatedVlmConfig` adds what
+goes wrong with real endpoints. All that is random depends on the episode's seed, the request's content and
+how often the same request was made in the episode; never on time, threads, or other episodes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import hashlib
+import io
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import ceil
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import numpy as np
+from PIL import Image
+
+from hm3dm3_env.files import json_bytes
+from hm3dm3_env.vlm.client import Vlm, VlmConfig, VlmError
+
+Json = dict[str, Any]
+Answer = Callable[[Mapping[str, Any], np.random.Generator, float], Json]
+"""What a method's simulated VLM says: (request, rng, wrong) -> a JSON object. `wrong` is the rate of wrong
+choices; what a choice is, the method knows. A ValueError is for requests that it does not understand."""
+
+KINDS = ("simulated", "openai")
+NAME = "simulated"
+"""What the simulated model is called in requests, records and tables."""
+CHARACTERS, TILE = 4, 28
+"""How tokens are counted: characters of text a token (a rule of thumb for English), and pixels a side of an
+image's square that is a token (Qwen2-VL and Qwen2.5-VL: patches of 14 pixels, merged 2 x 2)."""
+_RATES = ("wrong", "malformed", "timeouts", "refused")
+
+
+@dataclass(frozen=True)
+class SimulatedVlmConfig:
+    """The noise model; every rate is in 0..1, and drawn on its own for every request (ours)."""
+
+    wrong: float = 0.1
+    """Rate of wrong choices, handed to the answer function."""
+    malformed: float = 0.02
+    """Rate of answers that are no JSON: cut off in the middle, or a sentence."""
+    timeouts: float = 0.0
+    """Rate of answers that come only after `delay`."""
+    delay: float = 180.0
+    """Of such an answer, seconds; must be longer than the client waits."""
+    refused: float = 0.0
+    """Rate of status 429, too many requests."""
+    retry_after: float = 0.05
+    """Seconds after which a refusal asks to be tried again."""
+
+    def __post_init__(self) -> None:
+        for name in _RATES:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"vlm.simulated.{name} is a rate in 0..1, not {getattr(self, name)}")
+        if not (self.delay > 0 and self.retry_after > 0):
+            raise ValueError("vlm.simulated: delay and retry_after must be positive, seconds")
+
+
+@dataclass(frozen=True)
+class VlmChoice(VlmConfig):
+    """A simulated VLM (no endpoint needed), or a real one behind an OpenAI-compatible endpoint."""
+
+    kind: str = "simulated"
+    """simulated, or openai: any endpoint that speaks OpenAI's chat completions, at base_url."""
+    simulated: SimulatedVlmConfig = field(default_factory=SimulatedVlmConfig)
+    """What goes wrong with the simulated one."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in KINDS:
+            raise ValueError(f"vlm.kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
+        noise = self.simulated
+        if self.kind == "simulated" and noise.timeouts and noise.delay <= self.timeout:
+            raise ValueError(
+                f"vlm.simulated.delay: {noise.delay:g} s is no time-out for a client that waits "
+                f"vlm.timeout={self.timeout:g} s; lower vlm.timeout, or raise the delay"
+            )
+
+
+class EpisodeVlm:
+    """A VLM, and what one episode used of it.
+
+    Raises:
+        VlmError: no endpoint or model is given, or there is no openai library.
+    """
+
+    def __init__(self, config: VlmChoice, answer: Answer) -> None:
+        self.config, self._session = config, None
+        own = {f.name: getattr(config, f.name) for f in fields(VlmConfig)}
+        if config.kind == "simulated":
+            self._session = endpoint().session(answer, config.simulated)
+            own |= {"base_url": self._session.url, "model": NAME, "key_from": ""}
+        self.name = NAME if config.kind == "simulated" else config.model
+        self._vlm = Vlm(VlmConfig(**own))
+        self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """A new episode: counts start at 0, and the simulated model's random numbers from `seed`."""
+        if self._session is not None:
+            self._session.begin(seed)
+        self._before, self.calls, self.failed = asdict(self._vlm.usage), 0, 0
+
+    def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> Json:
+        """See `Vlm.ask`; errors are counted."""
+        self.calls += 1
+        try:
+            return self._vlm.ask(messages, schema)
+        except VlmError:
+            self.failed += 1
+            raise
+
+    def record(self) -> Json:
+        """What the episode used: the model's name, questions asked (`calls`), those that nothing usable came
+        of (`failed`), and `Usage`."""
+        used = {name: value - self._before[name] for name, value in asdict(self._vlm.usage).items()}
+        paid = used["tokens_in"] * self.config.price_in + used["tokens_out"] * self.config.price_out
+        used["cost"] = paid / 1e6  # a difference of sums would depend on the episodes before
+        return {"name": self.name, "calls": self.calls, "failed": self.failed, **used}
+
+
+# -- the server --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reply:
+    status: int
+    body: Json
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+
+class Session:
+    """One user of an endpoint: an answer function, noise, and the counts of an episode."""
+
+    def __init__(self, url: str, answer: Answer, noise: SimulatedVlmConfig) -> None:
+        self.url, self._answer, self._noise = url, answer, noise
+        self._lock = threading.Lock()
+        self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """A new episode."""
+        with self._lock:
+            self._seed, self._seen = seed, Counter[bytes]()
+
+    def reply(self, request: Json) -> _Reply:
+        """What comes back for a request's JSON."""
+        digest = hashlib.sha256(json_bytes(request)).digest()
+        with self._lock:
+            seed, seen = self._seed, self._seen[digest]
+            self._seen[digest] += 1
+        rng = np.random.default_rng([seed, seen, *np.frombuffer(digest, "<u4").tolist()])
+        noise = self._noise
+        refused, late, malformed = rng.random(3) < (noise.refused, noise.timeouts, noise.malformed)
+        if refused:
+            whole, exact = ceil(noise.retry_after), f"{noise.retry_after * 1e3:g}"
+            wait = {"Retry-After": str(whole), "Retry-After-Ms": exact}
+            return _Reply(429, _error("too many requests"), wait)
+        read = tokens_of(request)
+        text = json.dumps(self._answer(request, rng, noise.wrong))
+        if malformed:
+            text = _spoiled(text, rng)
+        limit = int(request.get("max_tokens") or len(text))
+        cut = _count(text) > limit
+        text = text[: limit * CHARACTERS]
+        body = _completion(f"{digest.hex()[:16]}-{seen}", text, cut, read)
+        return _Reply(200, body, delay=noise.delay if late else 0.0)
+
+
+class SimulatedEndpoint:
+    """The server; it runs in threads of this process from the start to `close`. Each session has a base URL
+    of its own."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._closing, self.pid = threading.Event(), os.getpid()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                outer._serve(self)
+
+            do_POST = do_GET
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        _reach_loopback()
+
+    def session(self, answer: Answer, noise: SimulatedVlmConfig | None = None) -> Session:
+        """A new session; its `url` is the base URL for a client."""
+        name = str(len(self._sessions))
+        url = f"http://127.0.0.1:{self._server.server_address[1]}/{name}/v1"
+        self._sessions[name] = Session(url, answer, noise or SimulatedVlmConfig())
+        return self._sessions[name]
+
+    def close(self) -> None:
+        """Stop serving; answers that are late are not waited for."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        reply = self._reply(handler)
+        if reply.delay and self._closing.wait(reply.delay):
+            return
+        data = json_bytes(reply.body)
+        try:
+            handler.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(data)))
+            handler.end_headers()
+            handler.wfile.write(data)
+        except ConnectionError:
+            pass  # the client did not wait
+
+    def _reply(self, handler: BaseHTTPRequestHandler) -> _Reply:
+        length = int(handler.headers.get("Content-Length") or 0)
+        data = handler.rfile.read(length)
+        name, _, rest = handler.path.lstrip("/").partition("/")
+        session = self._sessions.get(name)
+        if session is None:
+            return _Reply(404, _error(f"no session {name!r} here"))
+        if (handler.command, rest) == ("GET", "v1/models"):
+            model = {"id": NAME, "object": "model", "created": 0, "owned_by": "hm3dm3"}
+            return _Reply(200, {"object": "list", "data": [model]})
+        if (handler.command, rest) != ("POST", "v1/chat/completions"):
+            return _Reply(404, _error(f"nothing at {handler.command} {handler.path}"))
+        try:
+            request = json.loads(data)
+            if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
+                raise ValueError("it needs a list of messages")
+            if request.get("stream"):
+                raise ValueError("answers are not streamed here")
+            return session.reply(request)
+        except Exception as error:  # an answer function may fail in any way; a client must hear of it
+            return _Reply(400, _error(f"this request has no answer: {type(error).__name__}: {error}"))
+
+
+_shared: SimulatedEndpoint | None = None
+_lock = threading.Lock()
+
+
+def endpoint() -> SimulatedEndpoint:
+    """This process's endpoint, started on first use and closed at exit."""
+    global _shared
+    with _lock:
+        if _shared is None or _shared.pid != os.getpid():  # the threads of a server do not survive a fork
+            _shared = SimulatedEndpoint()
+            atexit.register(_shared.close)
+        return _shared
+
+
+def _reach_loopback() -> None:
+    """Clients of this process ask 127.0.0.1 itself, not a proxy that the environment names."""
+    if getproxies() and not proxy_bypass("127.0.0.1"):
+        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"
+        os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+
+
+# -- requests and answers ----------------------------------------------------------------------------------
+
+
+def texts(request: Mapping[str, Any]) -> list[str]:
+    """All texts of a request's messages, in order."""
+    return [str(part["text"]) for part in _parts(request) if part.get("type") == "text"]
+
+
+def images(request: Mapping[str, Any]) -> list[Image.Image]:
+    """All images of a request's messages, in order.
+
+    Raises:
+        ValueError: one that is no image, or not sent as data.
+    """
+    out: list[Image.Image] = []
+    for part in _parts(request):
+        if part.get("type") == "image_url":
+            head, _, data = str(part["image_url"]["url"]).partition(",")
+            if not head.startswith("data:image/") or not head.endswith(";base64"):
+                raise ValueError(f"images must be data:image/...;base64, not {head[:40]!r}")
+            out.append(Image.open(io.BytesIO(base64.b64decode(data, validate=True))))
+    return out
+
+
+def tokens_of(request: Mapping[str, Any]) -> int:
+    """Tokens of a request: a token for every CHARACTERS of text, and for every TILE x TILE pixels of an
+    image, sides rounded to whole tiles."""
+    text = sum(_count(part) for part in texts(request))
+    return text + sum(
+        max(1, round(image.width / TILE)) * max(1, round(image.height / TILE)) for image in images(request)
+    )
+
+
+def _parts(request: Mapping[str, Any]) -> list[Json]:
+    parts: list[Json] = []
+    for said in request["messages"]:
+        content = said.get("content") or ""
+        parts += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return parts
+
+
+def _count(text: str) -> int:
+    return ceil(len(text) / CHARACTERS)
+
+
+def _spoiled(text: str, rng: np.random.Generator) -> str:
+    """What small models make of an answer: it ends too early, or is a sentence."""
+    if rng.random() < 0.5:
+        return text[: int(rng.integers(1, max(len(text) - 1, 2)))]
+    return f"Sure, here is what I think: {text.translate(dict.fromkeys(map(ord, '{}[]')))}"
+
+
+def _error(said: str) -> Json:
+    return {"error": {"message": said, "type": NAME, "code": None, "param": None}}
+
+
+def _completion(number: str, text: str, cut: bool, read: int) -> Json:
+    written = _count(text)
+    return {
+        "id": f"simulated-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": NAME,
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "length" if cut else "stop",
+                "message": {"role": "assistant", "content": text},
+            }
+        ],
+        "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
+    }

@@ -1,0 +1,314 @@
+"""The simulated VLM, asked by the real client over HTTP: what it says, what fails, and that it repeats."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hm3dm3_env.cli import build
+from hm3dm3_env.vlm import simulated
+from hm3dm3_env.vlm.client import NoFittingAnswer, VlmError, message
+from hm3dm3_env.vlm.simulated import (
+    Answer,
+    EpisodeVlm,
+    SimulatedEndpoint,
+    SimulatedVlmConfig,
+    VlmChoice,
+    endpoint,
+    images,
+    texts,
+    tokens_of,
+)
+from hm3dm3_env.workers import worker_pool
+from tests.vlm_server import Reply, VlmServer
+
+SCHEMA = {
+    "type": "object",
+    "required": ["number"],
+    "properties": {"number": {"type": "integer"}},
+    "additionalProperties": False,
+}
+CHAT = [message("system", "You count."), message("user", "How many?")]
+
+
+@pytest.fixture(autouse=True)
+def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def own() -> Iterator[SimulatedEndpoint]:
+    server = SimulatedEndpoint()
+    yield server
+    server.close()
+
+
+def dice(request: Mapping[str, Any], rng: np.random.Generator, wrong: float) -> dict[str, Any]:
+    """A random number; negative when the choice is wrong."""
+    number = int(rng.integers(1, 10**9))
+    return {"number": -number if rng.random() < wrong else number}
+
+
+def vlm(answer: Answer = dice, timeout: float = 20.0, retries: int = 0, **noise: float) -> EpisodeVlm:
+    clean = {"wrong": 0.0, "malformed": 0.0, **noise}
+    return EpisodeVlm(
+        VlmChoice(timeout=timeout, retries=retries, simulated=SimulatedVlmConfig(**clean)), answer
+    )
+
+
+def numbers(model: EpisodeVlm, seed: int, *questions: str) -> list[int]:
+    """Answers in an episode; 0 for a question without one."""
+    model.begin(seed)
+    out = []
+    for question in questions:
+        try:
+            out.append(model.ask([message("user", question)], SCHEMA)["number"])
+        except VlmError:
+            out.append(0)
+    return out
+
+
+def test_the_answer_function_gets_the_request_and_its_answer_arrives() -> None:
+    got: list[Any] = []
+
+    def answer(request: Mapping[str, Any], rng: np.random.Generator, wrong: float) -> dict[str, Any]:
+        got.append((request, wrong))
+        return {"number": 7}
+
+    picture = np.zeros((56, 84, 3), np.uint8)
+    model = vlm(answer, wrong=0.25)
+    asked = [message("system", "You count."), message("user", "How many?", picture, "Be quick.")]
+    assert model.ask(asked, SCHEMA) == {"number": 7} and model.name == "simulated"
+    request, wrong = got[0]
+    assert wrong == 0.25 and request["model"] == "simulated"
+    assert texts(request) == ["You count.", "How many?", "Be quick."]
+    assert [image.size for image in images(request)] == [(84, 56)]
+    assert request["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+def test_tokens_are_counted_by_the_rule() -> None:
+    picture = np.zeros((56, 98, 3), np.uint8)  # 2 x 3.5 tiles, to the even: 2 x 4
+    chat = [message("system", "x" * 9), message("user", "y" * 4, picture)]
+    assert tokens_of({"messages": chat}) == 3 + 1 + 2 * 4
+    model = vlm(lambda *_: {"number": 12345})
+    model.ask(chat, SCHEMA)
+    assert (model.record()["tokens_in"], model.record()["tokens_out"]) == (12, 5)  # {"number": 12345}
+    tiny = np.zeros((3, 3, 3), np.uint8)
+    assert tokens_of({"messages": [message("user", tiny)]}) == 1
+
+
+def test_same_seed_same_answers() -> None:
+    noise = {"wrong": 0.4, "malformed": 0.3, "refused": 0.2, "retry_after": 0.001}
+    questions = [f"question {i % 5}" for i in range(12)]
+    first = numbers(vlm(**noise), 3, *questions)
+    other = vlm(**noise)
+    numbers(other, 9, *questions)  # what another episode asked does not matter
+    assert numbers(other, 3, *questions) == first
+    assert numbers(other, 4, *questions) != first
+    asked = [a for a, q in zip(first, questions) if q == "question 0" and a]
+    assert len(asked) > 1 and len(set(asked)) == len(asked)  # the same question again is drawn again
+
+
+def test_other_questions_in_between_do_not_matter() -> None:
+    model = vlm(wrong=0.5)
+    alone = numbers(model, 3, "a", "a")
+    assert [numbers(model, 3, "a", "b", "c", "a")[i] for i in (0, 3)] == alone
+
+
+def test_threads_do_not_matter() -> None:
+    model, questions = vlm(wrong=0.5), [f"question {i}" for i in range(16)]
+    alone = numbers(model, 5, *questions)
+    model.begin(5)
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda q: model.ask([message("user", q)], SCHEMA)["number"], reversed(questions))
+        assert list(answers) == alone[::-1]
+
+
+def in_a_worker(seed: int) -> tuple[int, int, list[int]]:
+    """In a fresh process, which has an endpoint of its own."""
+    os.environ["NO_PROXY"] = "127.0.0.1"
+    return os.getpid(), endpoint().pid, numbers(vlm(wrong=0.5), seed, "a", "b", "a")
+
+
+def test_every_worker_has_its_own() -> None:
+    with worker_pool(2) as pool:
+        rows = list(pool.map(in_a_worker, [1, 2, 1]))
+    assert all(server == worker != os.getpid() for worker, server, _ in rows)
+    assert rows[0][2] == rows[2][2] == in_a_worker(1)[2] != rows[1][2]
+
+
+def test_one_endpoint_serves_many_sessions() -> None:
+    assert endpoint() is endpoint()
+    one, two = vlm(lambda *_: {"number": 1}), vlm(lambda *_: {"number": 2})
+    assert [model.ask(CHAT, SCHEMA)["number"] for model in (one, two, one)] == [1, 2, 1]
+
+
+def test_rates_are_rates() -> None:
+    model = vlm(wrong=0.3)
+    said = numbers(model, 1, *(f"question {i}" for i in range(150)))
+    assert 0.18 < np.mean(np.array(said) < 0) < 0.42
+    assert min(numbers(vlm(), 1, *(f"question {i}" for i in range(20)))) > 0
+    assert max(numbers(vlm(wrong=1.0), 1, *(f"question {i}" for i in range(20)))) < 0
+
+
+def test_malformed_answers_are_asked_for_again_and_counted() -> None:
+    model = vlm(malformed=1.0)
+    with pytest.raises(NoFittingAnswer, match="simulated: no fitting answer in 3 tries: it is not JSON"):
+        model.ask(CHAT, SCHEMA)
+    used = model.record()
+    assert (used["calls"], used["failed"], used["requests"], used["unfit"]) == (1, 1, 3, 3)
+    assert used["tokens_out"] > 0
+    model = vlm(malformed=0.5)
+    assert all(numbers(model, 1, *(f"question {i}" for i in range(3))))
+    assert model.record()["unfit"] > 0 and model.record()["failed"] == 0
+
+
+def test_malformed_answers_are_of_two_kinds() -> None:
+    seen = {simulated._spoiled('{"number": 5}', np.random.default_rng(i))[0] for i in range(20)}
+    assert seen == {"{", "S"}
+    for i in range(200):
+        for text in ('{"number": 5}', "{}", '{"a": {"b": [1]}}'):
+            with pytest.raises(ValueError):
+                json.loads(simulated._spoiled(text, np.random.default_rng(i)))
+
+
+def test_time_outs() -> None:
+    model = vlm(timeouts=1.0, delay=30.0, timeout=0.2)
+    with pytest.raises(VlmError, match="no answer within 0.2 s in 1 tries"):
+        model.ask(CHAT, SCHEMA)
+    assert (model.record()["requests"], model.record()["failed"]) == (1, 1)
+
+
+def test_refusals_say_when_to_come_back() -> None:
+    model = vlm(refused=1.0, retry_after=0.001, retries=2)
+    with pytest.raises(VlmError, match="simulated: status 429 after 3 tries: 'too many requests'"):
+        model.ask(CHAT, SCHEMA)
+    used = model.record()
+    assert (used["requests"], used["retries"], used["failed"], used["unfit"]) == (3, 2, 1, 0)
+    model = vlm(refused=0.5, retry_after=0.001, retries=9)
+    assert all(numbers(model, 0, *(f"question {i}" for i in range(6))))
+    assert model.record()["retries"] > 0 and model.record()["failed"] == 0
+
+
+def test_counts_are_an_episodes() -> None:
+    config = VlmChoice(price_in=1.0, price_out=2.0, simulated=SimulatedVlmConfig(malformed=0.0))
+    model = EpisodeVlm(config, lambda *_: {"number": 5})
+    records = []
+    for _ in range(3):
+        model.begin(0)
+        model.ask(CHAT, SCHEMA)
+        records.append(model.record())
+    assert records[0] == records[1] == records[2]
+    assert records[0] == {
+        "name": "simulated", "calls": 1, "failed": 0, "requests": 1, "retries": 0, "unfit": 0,
+        "tokens_in": 6, "tokens_out": 4, "cost": pytest.approx((6 + 2 * 4) / 1e6),
+    }  # fmt: skip
+    model.begin(0)
+    assert model.record()["calls"] == model.record()["requests"] == 0
+
+
+def test_answers_longer_than_allowed_are_cut() -> None:
+    model = EpisodeVlm(VlmChoice(max_tokens=2, answers=1), lambda *_: {"number": 123456789})
+    with pytest.raises(NoFittingAnswer, match="raise vlm.max_tokens"):
+        model.ask(CHAT, SCHEMA)
+    assert model.record()["tokens_out"] == 2
+
+
+def test_a_request_that_is_not_understood() -> None:
+    def answer(*_: Any) -> dict[str, Any]:
+        raise ValueError("where are the robots?")
+
+    with pytest.raises(VlmError, match="status 400: .*ValueError: where are the robots"):
+        vlm(answer).ask(CHAT, SCHEMA)
+
+
+def call(url: str, body: Any = None) -> tuple[int, dict[str, Any]]:
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data)) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_what_the_server_speaks(own: SimulatedEndpoint) -> None:
+    url = own.session(dice).url
+    status, models = call(f"{url}/models")
+    assert status == 200 and [m["id"] for m in models["data"]] == ["simulated"]
+    status, said = call(f"{url}/chat/completions", {"messages": CHAT})
+    assert status == 200 and said["object"] == "chat.completion" and said["usage"]["prompt_tokens"] == 6
+    for path, body, code, words in (
+        (f"{url}/completions", {"messages": CHAT}, 404, "nothing at POST"),
+        (f"{url}/chat/completions", None, 404, "nothing at GET"),
+        (url.replace("/0/v1", "/7/v1/models"), None, 404, "no session '7'"),
+        (f"{url}/chat/completions", b"{", 400, "JSONDecodeError"),
+        (f"{url}/chat/completions", [1], 400, "list of messages"),
+        (f"{url}/chat/completions", {"messages": CHAT, "stream": True}, 400, "not streamed"),
+    ):
+        status, said = call(path, body)
+        assert status == code and words in said["error"]["message"]
+    remote = {"type": "image_url", "image_url": {"url": "http://somewhere/cat.jpg"}}
+    status, said = call(f"{url}/chat/completions", {"messages": [{"role": "user", "content": [remote]}]})
+    assert status == 400 and "images must be data" in said["error"]["message"]
+
+
+def test_a_closed_endpoint_is_dead(own: SimulatedEndpoint) -> None:
+    url = own.session(dice).url
+    model = EpisodeVlm(VlmChoice(kind="openai", base_url=url, model="any", retries=0, timeout=20.0), dice)
+    assert model.ask(CHAT, SCHEMA)["number"] and model.name == "any"
+    own.close()
+    own.close()
+    with pytest.raises(VlmError, match="cannot be reached"):
+        model.ask(CHAT, SCHEMA)
+    assert (model.record()["calls"], model.record()["failed"]) == (2, 1)
+
+
+def test_a_real_endpoint_is_asked_as_the_config_says() -> None:
+    with VlmServer(lambda request, number: Reply('{"number": 4}')) as server:
+        how = {"temperature": 0.5, "extra": {"top_k": 3}}
+        config = build(VlmChoice, kind="openai", base_url=server.url, model="tiny", **how)
+        model = EpisodeVlm(config, dice)
+        assert model.ask(CHAT, SCHEMA) == {"number": 4} and model.name == "tiny"
+    assert (server.requests[0]["temperature"], server.requests[0]["top_k"]) == (0.5, 3)
+    assert model.record()["tokens_in"] == 100
+
+
+def test_proxies_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    server = SimulatedEndpoint()
+    try:
+        config = VlmChoice(kind="openai", base_url=server.session(dice).url, model="any", retries=0)
+        assert EpisodeVlm(config, dice).ask(CHAT, SCHEMA)
+    finally:
+        server.close()
+    assert os.environ["NO_PROXY"] == "example.org,127.0.0.1"
+
+
+def test_settings() -> None:
+    for noise, words in (
+        ({"wrong": 1.1}, "vlm.simulated.wrong is a rate in 0..1"),
+        ({"refused": -0.1}, "vlm.simulated.refused"),
+        ({"malformed": float("nan")}, "vlm.simulated.malformed"),
+        ({"retry_after": 0.0}, "retry_after must be positive"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SimulatedVlmConfig(**noise)
+    with pytest.raises(ValueError, match="vlm.kind is 'gpt', must be one of simulated, openai"):
+        VlmChoice(kind="gpt")
+    late = {"timeouts": 0.1, "delay": 5.0}
+    with pytest.raises(ValueError, match="delay: 5 s is no time-out .* vlm.timeout=120 s; lower vlm.timeout"):
+        build(VlmChoice, simulated=late)
+    assert build(VlmChoice, simulated=late, timeout=2.0).simulated.timeouts == 0.1
+    with pytest.raises(VlmError, match="vlm.base_url is not set"):
+        EpisodeVlm(VlmChoice(kind="openai", model="any"), dice)
