@@ -118,6 +118,11 @@ class Crew:
         self.planner.update()
         return appeared
 
+    def map_changed(self) -> None:
+        """Take in that the map grew after `look`."""
+        self._fields = {}
+        self.planner.update()
+
     def _feel(self, robot: _Robot, pose: Pose) -> None:
         """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said. After n
         bumps in a row a robot turns n times, to alternating sides, before it goes on."""
@@ -151,7 +156,7 @@ class Crew:
             passable = ~self.planner.grown[window]
             found = find_frontiers(self.shared.map, passable, window, self.config.frontiers)
             radius = self.config.frontiers.done_radius
-            keep = np.array([not _near_any(p, self.done, radius) for p in found.points], bool)
+            keep = np.array([not near_any(p, self.done, radius) for p in found.points], bool)
             self._frontiers = Frontiers(found.points[keep], found.sizes[keep]) if len(keep) else found
             if not len(self._frontiers.points):
                 self._frontiers = self._patrol(window)
@@ -165,8 +170,8 @@ class Crew:
         points = [
             p
             for p in self.shared.map.to_world(cells)
-            if not _near_any(p, self.looked, self.config.patrol_gap)
-            and not _near_any(p, self.done, self.config.frontiers.done_radius)
+            if not near_any(p, self.looked, self.config.patrol_gap)
+            and not near_any(p, self.done, self.config.frontiers.done_radius)
         ]
         return Frontiers(np.array(points).reshape(-1, 3), np.zeros(len(points)))
 
@@ -251,7 +256,7 @@ class Crew:
 
     def looked_from(self, agent: int, radius: float) -> bool:
         """Whether somebody looked around within `radius` metres of a robot."""
-        return _near_any(self.shared.poses[agent].position, self.looked, radius)
+        return near_any(self.shared.poses[agent].position, self.looked, radius)
 
     def _finish(self, point: np.ndarray) -> None:
         """Nobody goes to this frontier again, from this very step on."""
@@ -322,7 +327,8 @@ class Crew:
         return action
 
 
-def _near_any(point: np.ndarray, places: Sequence[np.ndarray], radius: float) -> bool:
+def near_any(point: np.ndarray, places: Sequence[np.ndarray], radius: float) -> bool:
+    """Whether a point is within `radius` metres of one of the places, in the plane."""
     return any(np.hypot(point[0] - p[0], point[2] - p[2]) < radius for p in places)
 
 
@@ -334,6 +340,6 @@ def nearest_free(
     distances = np.asarray(distances, float)
     if not len(distances) or not np.isfinite(distances).any():
         return None
-    free = np.array([not _near_any(p, taken, gap) for p in points])
+    free = np.array([not near_any(p, taken, gap) for p in points])
     masked = np.where(free, distances, np.inf)
     return int(masked.argmin() if np.isfinite(masked).any() else distances.argmin())

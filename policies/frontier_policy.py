@@ -18,8 +18,11 @@ from policies.planner import LEFT
 
 @dataclass(frozen=True)
 class FrontierPolicyConfig:
-    """Nothing but the lower level."""
+    """Nothing but the lower level, and how far teammates keep apart."""
 
+    spread: float = 1.0
+    """A frontier within this of a teammate's is taken only when there is no other, metres (0: nobody cares
+    where teammates go, exploration without coordination)."""
     crew: CrewConfig = field(default_factory=lambda: CrewConfig(use_heat=False))
 
 
@@ -28,10 +31,10 @@ class FrontierPolicy:
     candidate."""
 
     privileged = False
-    Config = FrontierPolicyConfig
+    Config: type = FrontierPolicyConfig
 
-    def __init__(self, config: FrontierPolicyConfig | None = None) -> None:
-        self.config = config or FrontierPolicyConfig()
+    def __init__(self, config: Any = None) -> None:
+        self.config = config or self.Config()
 
     def reset(self, task: TeamTask) -> None:
         """A new episode."""
@@ -78,21 +81,23 @@ class FrontierPolicy:
                 crew.tracker.reject(track)  # out of reach
             if crew.tracker.best(self.taken[k]) is None:
                 del self.taken[k]
-        action = search(crew, k, self.targets, lambda: self._target(k))
+        action = search(crew, k, self.targets, lambda: self.target(k, shared))
         if action is not None:
             return action
         return last_resort(crew, k, shared)
 
-    def _target(self, k: int) -> np.ndarray | None:
+    def target(self, k: int, shared: SharedState) -> np.ndarray | None:
         """Keep the frontier while it is there, else the nearest that is free."""
         current = self.targets[k]
-        if current is not None and self.crew.still_there(current):
-            return current
-        points, distances = self.crew.options(k)
-        others = [t for i, t in enumerate(self.targets) if i != k and t is not None]
-        pick = nearest_free(distances, points, others)
-        self.targets[k] = None if pick is None else points[pick]
+        if current is None or not self.crew.still_there(current):
+            points, distances = self.crew.options(k)
+            pick = nearest_free(distances, points, self.others(k), self.config.spread)
+            self.targets[k] = None if pick is None else points[pick]
         return self.targets[k]
+
+    def others(self, k: int) -> list[np.ndarray]:
+        """Where the teammates of a robot are going."""
+        return [t for i, t in enumerate(self.targets) if i != k and t is not None]
 
     def record(self) -> dict[str, Any]:
         """Where candidates were seen at the end."""

@@ -115,6 +115,25 @@ class HeatMaps:
             out[:, p] = block.reshape(len(self.value), -1).max(1)
         return out
 
+    def median(self, points: np.ndarray, radius: float) -> np.ndarray:
+        """(M, P) median of the positive heat within `radius` metres of (P, 3) points; -1 where there is none
+        (VLFM's value of a frontier)."""
+        points = np.asarray(points, float).reshape(-1, 3)
+        reach = int(np.ceil(radius / self.config.cell))
+        out = np.full((len(self.value), len(points)), -1.0, np.float32)
+        count = self.value.shape[1]
+        for p, (row, column) in enumerate(self.cells(points)):
+            rows = slice(max(row - reach, 0), min(row + reach + 1, count))
+            columns = slice(max(column - reach, 0), min(column + reach + 1, count))
+            z = self.origin[1] + (np.arange(count)[rows, None] + 0.5) * self.config.cell
+            x = self.origin[0] + (np.arange(count)[columns] + 0.5) * self.config.cell
+            disc = np.hypot(z - points[p, 2], x - points[p, 0]) <= radius
+            for g, values in enumerate(self.value[:, rows, columns][:, disc]):
+                positive = values[values > 0]
+                if len(positive):
+                    out[g, p] = np.median(positive)
+        return out
+
 
 @numba.njit(cache=True, nogil=True)
 def _project(
