@@ -66,6 +66,7 @@ _BUILT_IN: dict[str, tuple[str, str]] = {
     "ego_swarm": ("policies.ego_swarm", "EgoSwarmPolicy"),
     "vlfm": ("policies.vlfm", "VlfmPolicy"),
     "dm3_nav": ("policies.dm3_nav.policy", "Dm3NavPolicy"),
+    "co_navgpt2": ("policies.co_navgpt2.policy", "CoNavGpt2Policy"),
     "higa_rule": ("higa.policy", "HigaRulePolicy"),
     "higa": ("higa.policy", "HigaPolicy"),
     "higa_oracle": ("higa.policy", "HigaOraclePolicy"),
