@@ -13,7 +13,10 @@ from hm3dm3_env.sim.base import Frame
 from policies.heatmaps.base import Encoder, Similarity
 from policies.heatmaps.config import EncoderConfig, make_encoder
 from policies.recognition.base import Candidate, Detector, Recognizer
+from policies.recognition.config import EXTRA, PretrainedConfig, RecognizerError
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
+
+RECOGNISERS = ("simulated", "perfect", "pretrained")
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,11 @@ class EyesConfig:
     """Which recogniser and encoder."""
 
     recogniser: str = "simulated"
-    """simulated, or perfect (no noise)."""
+    """simulated, perfect (no noise), or pretrained (models; hm3dm3[recognition])."""
     simulated: SimulatedRecognizerConfig = field(default_factory=SimulatedRecognizerConfig)
-    """Its noise."""
+    """The simulated one's noise."""
+    pretrained: PretrainedConfig = field(default_factory=PretrainedConfig)
+    """The pretrained one's models and thresholds."""
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     """What makes the heat maps."""
 
@@ -32,12 +37,25 @@ def make_eyes(config: EyesConfig) -> tuple[Recognizer, Encoder]:
     """The recogniser and the encoder of a config.
 
     Raises:
-        ValueError: an unknown recogniser or encoder, or one that cannot be made (`EncoderError`).
+        ValueError: an unknown recogniser or encoder, or one that cannot be made (`RecognizerError`,
+            `EncoderError`).
     """
-    if config.recogniser not in ("simulated", "perfect"):
-        raise ValueError(f"recogniser: {config.recogniser!r} is not available; use simulated or perfect")
-    noise = PERFECT if config.recogniser == "perfect" else config.simulated
-    return SimulatedRecognizer(noise), make_encoder(config.encoder)
+    if config.recogniser not in RECOGNISERS:
+        raise RecognizerError(
+            f"eyes.recogniser: {config.recogniser!r} is not available; use one of {', '.join(RECOGNISERS)}"
+        )
+    return _make_recognizer(config), make_encoder(config.encoder)
+
+
+def _make_recognizer(config: EyesConfig) -> Recognizer:
+    simulated = SimulatedRecognizer(PERFECT if config.recogniser == "perfect" else config.simulated)
+    if config.recogniser != "pretrained":
+        return simulated
+    try:
+        from policies.recognition.pretrained import PretrainedRecognizer  # torch is needed only here
+    except ImportError as error:
+        raise RecognizerError(f"eyes.recogniser=pretrained needs {error.name or 'torch'}: {EXTRA}") from error
+    return PretrainedRecognizer(config.pretrained, simulated)
 
 
 @dataclass

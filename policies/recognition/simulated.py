@@ -31,21 +31,21 @@ from policies.visible import pixel_counts
 class SimulatedRecognizerConfig:
     """The noise model; scores are in 0..1."""
 
-    match_on: float = 0.78
+    match_on: float = 0.64
     """Mean score of an acceptable instance of a category goal."""
-    match_tn: float = 0.70
+    match_tn: float = 0.55
     """Of the described instance."""
-    match_iin: float = 0.66
+    match_iin: float = 0.45
     """Of the photographed instance."""
     twin_tn: float = 0.28
     """Of another instance of the category, plus `twin_tn_agree` times the share of predicates it
     satisfies."""
     twin_tn_agree: float = 0.25
-    twin_iin: float = 0.40
+    twin_iin: float = 0.42
     """Of another instance of the photographed one's category."""
-    confused: float = 0.45
+    confused: float = 0.75
     """Of an instance of another category, times how far its name's similarity exceeds 0.5 (0 to 1)."""
-    habit: float = 0.12
+    habit: float = 0.15
     """Standard deviation of a pair's persistent error."""
     flicker: float = 0.06
     """Standard deviation of a frame's error."""
