@@ -166,5 +166,3 @@ def test_clusters_that_cannot_be_are_named() -> None:
     for wrong in (-0.1, float("nan")):
         with pytest.raises(ValueError, match="frontiers.cluster must be metres"):
             FrontierConfig(cluster=wrong)
-
-
