@@ -20,21 +20,22 @@ from typing import Any
 
 from tqdm import tqdm
 
+from eval.costs import decision_costs, save_clock
 from eval.table import table
 from hm3dm3_env.cli import build, command
 from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.mapping import MapConfig
-from hm3dm3_env.metrics import summarise
+from hm3dm3_env.metrics import paired, summarise
 from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
-from hm3dm3_env.workers import run_all
+from hm3dm3_env.workers import cpu_model, run_all
 from policies.base import make_policy
-from policies.eyes import EyesConfig, make_eyes
+from policies.eyes import Clock, EyesConfig, make_eyes
 from policies.rollout import BRIEF, SMALL, make_env, play
 
 TRIES = 3
@@ -59,6 +60,8 @@ class BenchmarkConfig:
     out: str = "out/eval"
     data: str = "data"
     workers: int = 2
+    against: str = "higa"
+    """When it is among the methods, the table has every other method's paired differences to it."""
     pictures: int = 2
     """Top-down pictures of this many episodes a method."""
     videos: int = 0
@@ -75,7 +78,7 @@ class BenchmarkConfig:
 
 
 def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
-    """Run what is missing, write summary.json, table.txt and pictures, and return the summary.
+    """Run what is missing, write summary.json, costs.json, table.txt and pictures, and return the summary.
 
     Raises:
         ValueError: unknown methods, missing data, or records of other settings in `out`.
@@ -103,16 +106,24 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         _claim(out / "records" / name, _settings(config, name, spec, spaces[key]))
     _run(config, specs, episodes, out)
     records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in specs}
-    summary = {}
+    rows = {name: [record for run in group for record in records[run]] for name, group in runs.items()}
+    summary, costs = {}, {}
     for name, group in runs.items():
+        costs[name] = decision_costs(
+            rows[name], [_path(out, run, e.id, "costs") for run in group for e in episodes]
+        )
+        gain = paired(rows[name], rows[config.against]) if config.against in rows else None
         summary[name] = {
-            **summarise([record for run in group for record in records[run]]),
+            **summarise(rows[name]),
+            "gain": gain if name != config.against else None,
             "sr_runs": [summarise(records[run])["sr"] for run in group],
             "split": config.split,
             "seed": config.seed,
         }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
-    text = table(summary, "python -m eval.benchmark " + shlex.join(sys.argv[1:]))
+    write_atomic(out / "costs.json", json_bytes({"machine": cpu_model(), **costs}, 1))
+    made_by = "python -m eval.benchmark " + shlex.join(sys.argv[1:])
+    text = table(summary, made_by, costs, config.against)
     write_atomic(out / "table.txt", text.encode())
     print(text)
     _draw(config, records, out)
@@ -202,8 +213,8 @@ def _claim(folder: Path, settings: dict[str, Any]) -> None:
     write_atomic(path, data)
 
 
-def _path(out: Path, method: str, episode: str) -> Path:
-    return out / "records" / method / f"{episode}.json"
+def _path(out: Path, method: str, episode: str, kind: str = "records") -> Path:
+    return out / kind / method / f"{episode}.json"
 
 
 def _done(path: Path) -> bool:
@@ -267,16 +278,17 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
     if policy not in tools["policies"]:
         tools["policies"][policy] = make_policy(spec["policy"], spec["config"])
     env: HM3DM3ParallelEnv = tools["env"]
+    mine, task, eyes = tools["policies"][policy], tools["episodes"][episode], tools["eyes"]
     for attempt in range(TRIES):
+        clock = Clock()
         try:
-            record: EpisodeRecord = play(
-                env, tools["policies"][policy], tools["episodes"][episode], tools["eyes"], name, config.seed
-            )
+            record: EpisodeRecord = play(env, mine, task, eyes, name, config.seed, clock=clock)
         except SimulatorDied as error:
             if attempt == TRIES - 1:
                 raise
             print(f"{name}, episode {episode}: {error}; playing it again", file=sys.stderr)
         else:
+            save_clock(clock, _path(Path(config.out), name, episode, "costs"))
             record.save(_path(Path(config.out), name, episode))
             return
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hm3dm3_env.workers import cpu_model
+
 COLUMNS = (
     "method",
     "SR",
@@ -61,11 +63,47 @@ def rows(summary: dict[str, Any]) -> list[list[str]]:
     return found
 
 
-def table(summary: dict[str, Any], made_by: str) -> str:
-    """Plain text: what was evaluated, the rows, and the command."""
-    cells = rows(summary)
-    widths = [max(len(row[i]) for row in cells) for i in range(len(COLUMNS))]
+def differences(summary: dict[str, Any], against: str) -> list[list[str]]:
+    """The cells of the paired differences, header first; empty without any."""
+    found = [["method", f"SR minus {against}", f"SPL minus {against}"]]
+    for name, s in summary.items():
+        gain = s.get("gain")
+        if gain:
+            found.append([name, *(_signed(gain[key], gain[f"{key}_ci"]) for key in ("sr", "spl"))])
+    return found if len(found) > 1 else []
+
+
+def cost_rows(costs: dict[str, dict[str, float | None]]) -> list[list[str]]:
+    """The cells of what decisions cost, header first. A step is one decision for the whole team."""
+    head = ["method", "ms a step", "of it eyes", "VLM calls", "tokens read", "written", "failed"]
+    found = [head]
+    for name, c in costs.items():
+        times = [_number(c["step_ms"]), _number(c["eyes_ms"])]
+        vlm = [_number(c[f"vlm_{key}"]) for key in ("calls", "tokens_in", "tokens_out", "failed")]
+        found.append([name, *times, *vlm])
+    return found
+
+
+def _signed(value: float, ci: list[float]) -> str:
+    return f"{100 * value:+.1f} [{100 * ci[0]:+.1f}, {100 * ci[1]:+.1f}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _align(cells: list[list[str]]) -> list[str]:
+    """Columns of equal width, with a line under the header."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]
+
+
+def table(
+    summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, float | None]], against: str = ""
+) -> str:
+    """Plain text: what was evaluated, the rows, differences to the method `against`, what decisions cost on
+    this machine (which is the only part that differs from run to run), and the command."""
     first = next(iter(summary.values()))
     head = (
         f"split {first['split']}: {first['episodes']} episodes, {first['goals']} goals, "
@@ -79,7 +117,11 @@ def table(summary: dict[str, Any], made_by: str) -> str:
         "highest SR. The encoder makes heat maps, for methods that use them. Simulated eyes read the scene's "
         "truth through a noise model: such rows compare coordination, not perception."
     )
-    return (
-        "\n".join([head, "", lines[0], "-" * len(lines[0]), *lines[1:], "", foot, f"made by: {made_by}"])
-        + "\n"
-    )
+    lines = [head, "", *_align(rows(summary)), "", foot]
+    gains = differences(summary, against)
+    if gains:
+        lines += ["", "Paired differences in points, over the same episodes [95% bootstrap interval]", ""]
+        lines += _align(gains)
+    lines += ["", f"Cost: mean of a step of the team ({cpu_model()}); VLM use an episode", ""]
+    lines += [*_align(cost_rows(costs)), "", f"made by: {made_by}"]
+    return "\n".join(lines) + "\n"

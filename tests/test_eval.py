@@ -18,6 +18,7 @@ import torch
 from eval import benchmark
 from eval.benchmark import BenchmarkConfig, evaluate
 from eval.heat import HeatConfig, compare
+from eval.recognition import RecognitionConfig, examine
 from eval.table import percent
 from higa.checkpoint import save
 from higa.network import Assigner
@@ -45,9 +46,11 @@ def config(data: Path, tmp_path: Path) -> BenchmarkConfig:
 
 
 def files(out: str | Path) -> dict[str, bytes]:
-    """All records and results of an evaluation; the table's last line is the command and differs."""
+    """All records and results of an evaluation, without times; the table ends in them and the command."""
     found = {str(p.relative_to(out)): p.read_bytes() for p in sorted(Path(out).rglob("*.json"))}
-    found["table.txt"] = Path(out, "table.txt").read_bytes().rpartition(b"made by:")[0]
+    found = {name: content for name, content in found.items() if not name.startswith("costs")}
+    found["table.txt"], times, _ = Path(out, "table.txt").read_bytes().rpartition(b"Cost:")
+    assert times
     return found
 
 
@@ -96,6 +99,30 @@ def test_summary(config: BenchmarkConfig, capsys: pytest.CaptureFixture[str]) ->
     row = next(line for line in text.splitlines() if line.startswith("oracle"))
     assert row.split()[1].startswith("100.0") and row.endswith("yes")
     assert not (out / "pictures").exists()
+
+
+def test_costs_and_differences(config: BenchmarkConfig) -> None:
+    config = replace(config, method=["frontier", "ego_swarm", "oracle"], against="frontier")
+    summary = evaluate(config)
+    assert summary["frontier"]["gain"] is None
+    gain = summary["oracle"]["gain"]
+    assert gain["sr"] == pytest.approx(summary["oracle"]["sr"] - summary["frontier"]["sr"])
+    assert gain["spl"] == pytest.approx(summary["oracle"]["spl"] - summary["frontier"]["spl"])
+    assert gain["sr_ci"][0] <= gain["sr"] <= gain["sr_ci"][1]
+    costs = json.loads(Path(config.out, "costs.json").read_text())
+    assert costs["frontier"]["step_ms"] > costs["frontier"]["eyes_ms"] > 0
+    assert costs["oracle"]["eyes_ms"] == 0 and costs["oracle"]["vlm_calls"] is None
+    text = Path(config.out, "table.txt").read_text()
+    assert "SR minus frontier" in text and "ms a step" in text
+    rows = [line for line in text.splitlines() if line.startswith("ego_swarm")]
+    assert len(rows) == 3
+    again = evaluate(replace(config, method=["frontier", "ego_swarm"], against="higa"))  # not there
+    assert again["ego_swarm"]["gain"] is None
+    assert "minus" not in Path(config.out, "table.txt").read_text()
+    for path in Path(config.out, "costs", "frontier").iterdir():
+        path.write_text("{")  # times that are lost are no error
+    evaluate(config)
+    assert json.loads(Path(config.out, "costs.json").read_text())["frontier"]["step_ms"] is None
 
 
 def test_percent() -> None:
@@ -371,4 +398,25 @@ def test_heat_is_compared_with_the_way_to_goals(houses: str, data: Path, tmp_pat
         assert low <= row["correlation"] + 1e-9 and row["correlation"] <= high + 1e-9
     assert json.loads((tmp_path / "heat" / "summary.json").read_text()) == summary == compare(config)
     with pytest.raises(ValueError, match="every=0: must be at least 1"):
+        replace(config, every=0)
+
+
+# -- recognition -------------------------------------------------------------------------------------------
+
+
+def test_the_operating_point(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = RecognitionConfig(data=str(data), split="rooms", every=3, out=str(tmp_path / "out"))
+    noisy = examine(config)
+    assert examine(config) == noisy == json.loads((tmp_path / "out" / "summary.json").read_text())
+    perfect = examine(replace(config, eyes=EyesConfig(recogniser="perfect"), out=str(tmp_path / "perfect")))
+    for name in ("ON", "TN", "IIN"):
+        for key in ("by_range", "by_size"):
+            assert sum(c["looks"] for c in noisy[name][key]) == noisy[name]["looks"] > 0
+            assert sum(c["claims"] for c in noisy[name][key]) == noisy[name]["claims"]
+        assert perfect[name]["recall"] > 0.9 and perfect[name]["precision"] > 0.95
+        assert noisy[name]["recall"] < perfect[name]["recall"]
+    text = (tmp_path / "out" / "table.txt").read_text()
+    assert text in capsys.readouterr().out and "recogniser simulated" in text and "36x64" not in text
+    assert (tmp_path / "out" / "operating_point.png").stat().st_size > 10_000
+    with pytest.raises(ValueError, match="every=0"):
         replace(config, every=0)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hm3dm3_env.files import json_bytes
-from hm3dm3_env.metrics import episode_spl, interval, row, summarise
+from hm3dm3_env.metrics import episode_spl, interval, paired, row, summarise
 from hm3dm3_env.record import RECORD_VERSION, EpisodeRecord, RecordError, load_record
 
 
@@ -60,11 +60,18 @@ def record(
 # -- by hand -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("found", "goals", "makespan", "longest", "expected"), [
-    (3, 3, 10, 10, 1.0), (3, 3, 10, 20, 0.5), (1, 2, 10, 40, 0.125), (0, 3, 10, 10, 0.0),
-    (2, 2, 10, 4, 1.0),  # shorter than d* is no bonus
-    (2, 2, 0, 0, 1.0), (2, 2, 0, 5, 0.0),
-])
+@pytest.mark.parametrize(
+    ("found", "goals", "makespan", "longest", "expected"),
+    [
+        (3, 3, 10, 10, 1.0),
+        (3, 3, 10, 20, 0.5),
+        (1, 2, 10, 40, 0.125),
+        (0, 3, 10, 10, 0.0),
+        (2, 2, 10, 4, 1.0),  # shorter than d* is no bonus
+        (2, 2, 0, 0, 1.0),
+        (2, 2, 0, 5, 0.0),
+    ],
+)
 def test_spl_of_an_episode(found: int, goals: int, makespan: float, longest: float, expected: float) -> None:
     assert episode_spl(found, goals, makespan, longest) == pytest.approx(expected)
 
@@ -111,6 +118,26 @@ def test_training_seeds_are_no_more_episodes() -> None:
     assert summarise([*first, *other])["sr"] == pytest.approx(once["sr"] / 2)
     with pytest.raises(ValueError, match="every seed must play all of them"):
         summarise([*first, first[0]])
+
+
+def test_paired_differences() -> None:
+    """The same goals found by both on hard and easy episodes: the difference is sharp though SR is not."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, 60)
+    worse = [replace(record(right=tuple(range(n))), episode=f"val-{i}") for i, n in enumerate(counts)]
+    better = [replace(record(right=tuple(range(n + 1))), episode=f"val-{i}") for i, n in enumerate(counts)]
+    gain = paired(better, worse[::-1])  # in any order
+    assert gain["sr"] == pytest.approx(1 / 3) and gain["sr_ci"] == pytest.approx([1 / 3, 1 / 3])
+    assert gain["spl"] == pytest.approx(summarise(better)["spl"] - summarise(worse)["spl"])
+    low, high = summarise(better)["sr_ci"]
+    assert high - low > 0.1
+    back = paired(worse, better)
+    assert back["sr"] == pytest.approx(-gain["sr"])
+    assert paired(better * 2, worse * 2) == gain  # training seeds count as their mean
+    with pytest.raises(ValueError, match="same episodes"):
+        paired(better, worse[1:])
+    with pytest.raises(ValueError, match="same episodes"):
+        paired([], [])
 
 
 def test_a_modality_that_is_not_there() -> None:
@@ -188,11 +215,19 @@ def test_records_from_before_encoders_were_kept(tmp_path: Path) -> None:
     assert old.encoder == "" and summarise([old])["encoder"] == ""
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"", "not a readable record"), (b"{", "not a readable record"), (b"\xff\xfe", "not a readable record"),
-    (b"[]", "version None"), (b"{}", "version None"), (b'{"version": 99}', "version 99"),
-    (b'{"version": 1}', "missing"), (b'{"version": 1, "colour": 2}', "colour"),
-])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not a readable record"),
+        (b"{", "not a readable record"),
+        (b"\xff\xfe", "not a readable record"),
+        (b"[]", "version None"),
+        (b"{}", "version None"),
+        (b'{"version": 99}', "version 99"),
+        (b'{"version": 1}', "missing"),
+        (b'{"version": 1, "colour": 2}', "colour"),
+    ],
+)
 def test_bad_records(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "r.json"
     path.write_bytes(data)
