@@ -123,20 +123,21 @@ def evaluate(config: MatchingEvalConfig) -> dict[str, Any]:
     out = Path(config.out)
     _claim(config, out)
     sim = EmbeddedSimulator()
+    loaded: Path | None = None
     rows: list[dict[str, Any]] = []
     bar = tqdm(total=len(chosen) * len(matchers), desc="match", unit="goal", smoothing=0.05)
     for number, (episode, goal) in enumerate(chosen):
         files = {k: out / "pairs" / k / f"{episode.scene.name}-{goal.object_id}.json" for k in matchers}
         if any(not path.exists() for path in files.values()):
-            _load(sim, episode)
+            if loaded != episode.scene:
+                sim.load(episode.scene)
+                loaded = episode.scene
             photo, shots, frames = _pairs(config, sim, episode, goal, number)
             item = sim.scene.instances[goal.object_id]
             for kind, path in files.items():
                 if not path.exists():
-                    pictures = out / "pictures" if number < config.pictures else None
-                    found = _score(
-                        config, kind, matchers[kind], photo, shots, frames, item, pictures, path.stem
-                    )
+                    drawn = out / "pictures" / path.stem if number < config.pictures else None
+                    found = _score(config, kind, matchers[kind], photo, shots, frames, item, drawn)
                     write_atomic(path, json_bytes(found, 1))
         for kind, path in files.items():
             rows += [{**row, "matcher": kind} for row in json.loads(path.read_bytes())]
@@ -170,15 +171,6 @@ def _goals(config: MatchingEvalConfig) -> list[tuple[Episode, Goal]]:
         raise ValueError(f"split {config.split!r}: no image goals")
     count = min(config.goals, len(goals))
     return [goals[i * len(goals) // count] for i in range(count)]
-
-
-def _load(sim: EmbeddedSimulator, episode: Episode) -> None:
-    try:
-        loaded = sim.scene.id == episode.scene.name
-    except RuntimeError:  # none yet
-        loaded = False
-    if not loaded:
-        sim.load(episode.scene)
 
 
 def _pairs(
@@ -221,7 +213,7 @@ def _of(
         far = float(np.hypot(*(place - item.center)[[0, 2]]))
         if config.bands[0] <= far < config.bands[-1]:
             heading = heading_to(place, item.center) + aside
-            shots.append(Shot(kind, Pose(*map(float, place), float(heading)), far))
+            shots.append(Shot(kind, _standing(place, heading), far))
     seen = _shares(sim, [shot.pose for shot in shots], item.id) >= config.visible
     for low, high in zip(config.bands[:-1], config.bands[1:]):
         fitting = [shot for shot, good in zip(shots, seen) if good and low <= shot.distance < high]
@@ -239,12 +231,16 @@ def _others(
     poses = []
     for _ in range(ELSEWHERE if config.elsewhere else 0):
         place = sim.navigator.random_point(rng, episode.floor)
-        poses.append(Pose(*map(float, place), float(rng.uniform(-np.pi, np.pi))))
+        poses.append(_standing(place, rng.uniform(-np.pi, np.pi)))
     free = [pose for pose, share in zip(poses, _shares(sim, poses, item.id)) if share == 0]
     return [
         Shot("elsewhere", pose, float(np.hypot(*(pose.position - item.center)[[0, 2]])))
         for pose in free[: config.elsewhere]
     ]
+
+
+def _standing(place: np.ndarray, heading: float) -> Pose:
+    return Pose(float(place[0]), float(place[1]), float(place[2]), float(heading))
 
 
 def _shares(sim: EmbeddedSimulator, poses: Sequence[Pose], identity: int) -> np.ndarray:
@@ -261,8 +257,7 @@ def _score(
     shots: Sequence[Shot],
     frames: Sequence[Frame],
     item: Instance,
-    pictures: Path | None,
-    title: str,
+    drawn: Path | None,
 ) -> list[dict[str, Any]]:
     """A record a pair: its scores, how far the recognised places are from the instance, and seconds."""
     from eval.matching_report import draw
@@ -296,9 +291,9 @@ def _score(
             if place is not None:
                 gap = np.maximum(np.maximum(item.low - place.point, place.point - item.high), 0)
                 row["off"][check] = float(np.linalg.norm(gap))
-            if pictures is not None and check == config.checks[0]:
+            if drawn is not None and check == config.checks[0]:
                 text = f"{kind}, {shot.kind} at {shot.distance:.1f} m: {row['score'][check]:.1f} ({check})"
-                draw(pictures / f"{kind}-{title}-{number}.png", photo, frame, matches, seen, text)
+                draw(drawn / f"{kind}-{number}-{shot.kind}.png", photo, frame, matches, seen, text)
         rows.append(row)
     return rows
 

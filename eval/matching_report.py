@@ -123,14 +123,13 @@ def _table(config: MatchingEvalConfig, summary: dict[str, Any], made_by: str) ->
     return "\n".join(
         [
             f"split {config.split}, seed {config.seed}, frames {camera.width} x {camera.height} at "
-            f"{camera.hfov_deg:g} degrees, photos {config.matching.photo} x {config.matching.photo}; pairs: {pairs}",
+            f"{camera.hfov_deg:g} degrees, photos {config.matching.photo} pixels; pairs: {pairs}",
             "",
             *body,
             "",
-            f"above: the score that {config.rate:.0%} of the frames of other things exceed; recall: the share of "
-            "the same",
-            "thing's frames above it, in all and by distance; placed: of these, with the place within "
-            f"{config.near:g} m of the thing;",
+            f"above: the score that {config.rate:.0%} of the frames of other things exceed; recall: the",
+            "share of the same thing's frames above it, in all and by distance; placed: of these, with the place",
+            f"within {config.near:g} m of the thing",
             f"seconds on {config.threads} thread(s) of {cpu_model()}",
             "",
             f"made by: {made_by}",
@@ -161,8 +160,8 @@ def _roc(curves: dict[str, tuple[np.ndarray, np.ndarray]], rate: float) -> bytes
         matcher, check = name.split(", ")
         axes.plot(x, y, styles[check], color=colours[matcher], label=f"{name} ({auc(same, other):.2f})")
     axes.axvline(rate, color="0.7", lw=0.8)
-    axes.set(xlabel="frames of other things above the threshold", ylabel="frames of the thing above it",
-             xlim=(0, 1), ylim=(0, 1), title="Photo and frame: the same thing? (area under the curve)")  # fmt: skip
+    axes.set(xlabel="frames of other things above the threshold", ylabel="frames of the thing above it")
+    axes.set(xlim=(0, 1), ylim=(0, 1), title="Photo and frame: the same thing? (area under the curve)")
     axes.legend(loc="lower right", fontsize=8)
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=120, metadata={"Software": None})
