@@ -21,16 +21,18 @@ def save_clock(clock: Clock, path: Path) -> None:
     write_atomic(path, json_bytes(asdict(clock), 1))
 
 
-def decision_costs(records: Sequence[EpisodeRecord], clocks: Sequence[Path]) -> dict[str, float | None]:
-    """Means of a method: `step_ms` and `eyes_ms` of a step (None: no times are left), and `vlm_<name>` of an
-    episode for the names in `VLM` (None: it asks no VLM). Times that cannot be read are left out."""
+def decision_costs(records: Sequence[EpisodeRecord], clocks: Sequence[Path]) -> dict[str, Any]:
+    """Means of a method: `step_ms` and `eyes_ms` of a step (None: no times are left), `vlm`, which model it
+    asks (None: it asks none), and `vlm_<name>` of an episode for the names in `VLM`. Times that cannot be
+    read are left out."""
     times = [clock for clock in map(_read, clocks) if clock is not None]
     steps = sum(clock.steps for clock in times)
-    result: dict[str, float | None] = {
+    result: dict[str, Any] = {
         "step_ms": 1000 * sum(clock.total for clock in times) / steps if steps else None,
         "eyes_ms": 1000 * sum(clock.eyes for clock in times) / steps if steps else None,
     }
     asked = [record.method_record["vlm"] for record in records if "vlm" in record.method_record]
+    result["vlm"] = " and ".join(sorted({use["name"] for use in asked})) or None
     for name in VLM:
         result[f"vlm_{name}"] = sum(float(use[name]) for use in asked) / len(asked) if asked else None
     return result

@@ -73,14 +73,14 @@ def differences(summary: dict[str, Any], against: str) -> list[list[str]]:
     return found if len(found) > 1 else []
 
 
-def cost_rows(costs: dict[str, dict[str, float | None]]) -> list[list[str]]:
+def cost_rows(costs: dict[str, dict[str, Any]]) -> list[list[str]]:
     """The cells of what decisions cost, header first. A step is one decision for the whole team."""
-    head = ["method", "ms a step", "of it eyes", "VLM calls", "tokens read", "written", "failed"]
+    head = ["method", "ms a step", "of it eyes", "VLM", "calls", "tokens read", "written", "failed"]
     found = [head]
     for name, c in costs.items():
         times = [_number(c["step_ms"]), _number(c["eyes_ms"])]
         vlm = [_number(c[f"vlm_{key}"]) for key in ("calls", "tokens_in", "tokens_out", "failed")]
-        found.append([name, *times, *vlm])
+        found.append([name, *times, c["vlm"] or "-", *vlm])
     return found
 
 
@@ -99,9 +99,7 @@ def _align(cells: list[list[str]]) -> list[str]:
     return [lines[0], "-" * len(lines[0]), *lines[1:]]
 
 
-def table(
-    summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, float | None]], against: str = ""
-) -> str:
+def table(summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, Any]], against: str = "") -> str:
     """Plain text: what was evaluated, the rows, differences to the method `against`, what decisions cost on
     this machine (which is the only part that differs from run to run), and the command."""
     first = next(iter(summary.values()))
@@ -122,6 +120,6 @@ def table(
     if gains:
         lines += ["", "Paired differences in points, over the same episodes [95% bootstrap interval]", ""]
         lines += _align(gains)
-    lines += ["", f"Cost: mean of a step of the team ({cpu_model()}); VLM use an episode", ""]
+    lines += ["", f"Cost: mean of a step of the team ({cpu_model()}); calls and tokens an episode", ""]
     lines += [*_align(cost_rows(costs)), "", f"made by: {made_by}"]
     return "\n".join(lines) + "\n"
