@@ -22,6 +22,7 @@ from policies.recognition.matching.base import casting, device_of
 from policies.recognition.matching.hub import load_pretrained, read
 from policies.recognition.place import Box
 
+_NOTE = f"{WHERE}.only=[IIN] does without"
 _CONTEXT = 16
 """Tokens of OWLv2's text tower."""
 
@@ -29,9 +30,15 @@ _DETERMINER = r"(?:the|a|an|some|any|my|our|one of the|another|that|this|those|t
 _BEGIN = re.compile(rf"\b{_DETERMINER}\s+(?=\w)", re.IGNORECASE)
 _PLACE = re.compile(
     r"^\s*(?:in|inside|on|on top of|at|next to|beside|besides|close to|near|by|behind|under|above|between|"
-    r"from|sitting on|check)\b",
+    r"from|sitting on|facing|opposite|across from|to the|check)\b",
     re.IGNORECASE,
 )
+_SPEECH = re.compile(
+    r"^\s*(?:find|look|search|go|locate|head|move|walk|navigate|proceed|turn|show|take|bring|try|please|can|"
+    r"could|check|where|what|which|i|i'm|we|we're|you|you're|there|your)\b",
+    re.IGNORECASE,
+)
+"""How sentences begin that are more than a noun phrase."""
 _TURN = re.compile(
     r"\b(?:there (?:is|are)|you(?:'ll| will)? (?:see|find|notice)|look for|search for|find|locate|"
     r"(?<=\s)for|go to|is|are)\s+",
@@ -57,6 +64,10 @@ def head(description: str) -> str:
         commas = [m.end() for m in re.finditer(r",\s+", text) if _BEGIN.match(text, m.end())]
         start = turns[0] if turns else commas[-1] if commas else 0
     begin = _BEGIN.search(text, start)
+    early = _END.search(text)
+    if begin and not start and early and early.start() < begin.start() and not _SPEECH.match(text):
+        if not _PLACE.match(text):  # "mirror above the sink"
+            begin = None
     phrase = text[begin.end() :] if begin else text[start:]
     end = _END.search(phrase)
     phrase = _SIZE.sub("", phrase[: end.start()] if end and end.start() else phrase).strip(" .,;:?!")
@@ -74,9 +85,9 @@ class OwlDetector:
         """
         where = f"{WHERE}.owl"
         self.config, self.device = config, device_of(config.device, where)
-        self._model = load_pretrained(Owlv2ForObjectDetection, config.model, "owlv2", f"{where}.model")
+        self._model = load_pretrained(Owlv2ForObjectDetection, config.model, "owlv2", f"{where}.model", _NOTE)
         self._model.to(self.device)
-        self._processor = read(Owlv2Processor, config.model, f"{where}.model")
+        self._processor = read(Owlv2Processor, config.model, f"{where}.model", _NOTE)
         self._cache: OrderedDict[tuple[str, ...], torch.Tensor] = OrderedDict()
 
     def query(self, modality: str, text: str) -> torch.Tensor:

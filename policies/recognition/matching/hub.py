@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,9 @@ def read(kind: Any, name: str, where: str, note: str = "", **options: Any) -> An
         RecognizerError: it cannot be had from the hub, or is not in the folder.
     """
     path = str(Path(name).expanduser()) if is_folder(name) else name
+    client = logging.getLogger("huggingface_hub")  # it logs each of its attempts to connect
+    level = client.level
+    client.setLevel(logging.ERROR)
     try:
         return kind.from_pretrained(path, **options)
     except ImportError as error:
@@ -68,6 +72,8 @@ def read(kind: Any, name: str, where: str, note: str = "", **options: Any) -> An
             f"{where}: {name} cannot be had from the hub ({first_line(error)}); connect this machine once, "
             f"or download that repository elsewhere and give {where}=<its folder>{more}"
         ) from error
+    finally:
+        client.setLevel(level)
 
 
 def is_folder(name: str) -> bool:
