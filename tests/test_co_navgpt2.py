@@ -30,6 +30,7 @@ from policies.co_navgpt2 import picture, policy, prompt
 from policies.co_navgpt2.answer import answer
 from policies.co_navgpt2.policy import CoNavGpt2Policy
 from policies.co_navgpt2.prompt import Question, Seen
+from policies.crew import Crew
 from policies.eyes import EyesConfig, make_eyes
 
 Play = Callable[..., EpisodeRecord]
@@ -493,6 +494,24 @@ def test_robots_under_way_are_asked_about_in_time(play_rooms: Play) -> None:
     steps = np.array([e["step"] for e in record.method_record["assignments"]])
     last = [int((s - steps[steps <= s]).min(initial=99)) for s in searching if s <= steps[-1]]
     assert last and max(last) < 6
+
+
+def test_it_is_asked_once_a_step(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frontiers turn out to be out of reach: robots choose others in the same step without more questions."""
+    real, refused = Crew.explore, []
+
+    def explore(self: Crew, agent: int, point: np.ndarray) -> int | None:
+        step = self.shared.step
+        if step % 9 == 5 and refused.count((step, agent)) < 2:
+            refused.append((step, agent))
+            self._finish(point)
+            return None
+        return real(self, agent, point)
+
+    monkeypatch.setattr(Crew, "explore", explore)
+    record = play_rooms(make(), 1)
+    used = check(record)
+    assert refused and used["failed"] == 0 and used["fallbacks"] > 0
 
 
 @pytest.fixture

@@ -127,6 +127,20 @@ def test_clustering_is_that_of_the_definition() -> None:
         assert sorted(mine.sizes) == pytest.approx(sorted(sizes)), number
 
 
+def test_one_cell_can_join_two_long_frontiers() -> None:
+    """Lines of free cells through the unknown: two hooks whose ends are 0.6 m apart, and a cell between."""
+    shared = blank(8.0)
+    paint(shared, (-3, -3), (3, 3), UNKNOWN)
+    for x in (-3.0, 2.95):
+        paint(shared, (x, -3), (x + 0.05, 1), FREE)
+    paint(shared, (-3, 1), (-0.25, 1.05), FREE)
+    paint(shared, (0.3, 1), (3, 1.05), FREE)
+    assert len(found(shared, cluster=0.4).points) == 2
+    paint(shared, (0, 0.8), (0.05, 0.85), FREE)
+    assert len(found(shared, cluster=0.4).points) == 1
+    assert len(found(shared, cluster=0.2, min_length=0.0).points) == 3
+
+
 def test_unclustered_frontiers_are_as_ever() -> None:
     shared = room(*TWO_DOORS)
     plain, touching = found(shared), found(shared, cluster=0.05)
