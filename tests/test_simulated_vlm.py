@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +146,23 @@ def test_every_worker_has_its_own() -> None:
         rows = list(pool.map(in_a_worker, [1, 2, 1]))
     assert all(server == worker != os.getpid() for worker, server, _ in rows)
     assert rows[0][2] == rows[2][2] == in_a_worker(1)[2] != rows[1][2]
+
+
+FORK = """
+import os, sys
+from tests.test_simulated_vlm import endpoint, numbers, vlm
+first, said = endpoint(), numbers(vlm(wrong=0.5), 1, "a", "b")
+child = os.fork()
+if not child:
+    again = numbers(vlm(wrong=0.5), 1, "a", "b")
+    sys.exit(0 if endpoint() is not first and again == said else 3)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_starts_its_own_and_both_end() -> None:
+    subprocess.run([sys.executable, "-c", FORK], cwd=Path(__file__).parents[1], check=True, timeout=120)
 
 
 def test_one_endpoint_serves_many_sessions() -> None:
@@ -310,5 +330,8 @@ def test_settings() -> None:
     with pytest.raises(ValueError, match="delay: 5 s is no time-out .* vlm.timeout=120 s; lower vlm.timeout"):
         build(VlmChoice, simulated=late)
     assert build(VlmChoice, simulated=late, timeout=2.0).simulated.timeouts == 0.1
+    known = build(VlmChoice, kind="openai", base_url="http://secret.example/v1", model="tiny").public()
+    assert known["kind"] == "openai" and known["model"] == "tiny" and "secret" not in str(known)
+    assert "simulated" not in known and VlmChoice().public()["simulated"]["wrong"] == 0.1
     with pytest.raises(VlmError, match="vlm.base_url is not set"):
         EpisodeVlm(VlmChoice(kind="openai", model="any"), dice)

@@ -95,16 +95,25 @@ class VlmChoice(VlmConfig):
                 f"vlm.timeout={self.timeout:g} s; lower vlm.timeout, or raise the delay"
             )
 
+    def public(self) -> Json:
+        """What decides the answers, for files; see `VlmConfig.public`."""
+        noise = {"simulated": asdict(self.simulated)} if self.kind == "simulated" else {}
+        return {"kind": self.kind, **super().public(), **noise}
+
 
 class EpisodeVlm:
-    """A VLM, and what one episode used of it.
+    """A VLM, and what one episode used of it. Threads may share it.
+
+    Attributes:
+        name: "simulated", or the model's name.
 
     Raises:
         VlmError: no endpoint or model is given, or there is no openai library.
     """
 
     def __init__(self, config: VlmChoice, answer: Answer) -> None:
-        self.config, self._session = config, None
+        self.config, self._lock = config, threading.Lock()
+        self._session: Session | None = None
         own = {f.name: getattr(config, f.name) for f in fields(VlmConfig)}
         if config.kind == "simulated":
             self._session = endpoint().session(answer, config.simulated)
@@ -121,11 +130,13 @@ class EpisodeVlm:
 
     def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> Json:
         """See `Vlm.ask`; errors are counted."""
-        self.calls += 1
+        with self._lock:
+            self.calls += 1
         try:
             return self._vlm.ask(messages, schema)
         except VlmError:
-            self.failed += 1
+            with self._lock:
+                self.failed += 1
             raise
 
     def record(self) -> Json:
@@ -221,7 +232,8 @@ class SimulatedEndpoint:
         """Stop serving; answers that are late are not waited for."""
         if not self._closing.is_set():
             self._closing.set()
-            self._server.shutdown()
+            if self.pid == os.getpid():  # a fork has the socket and no thread that could be told
+                self._server.shutdown()
             self._server.server_close()
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:

@@ -43,6 +43,8 @@ from policies.frontiers import FrontierConfig
 
 CLUSTER = 0.4
 """Metres (ours): less than what clearance and a wall keep between frontiers on its two sides."""
+REASON = 300
+"""Characters of a reason that records keep (ours)."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class CoNavGpt2Policy(FrontierPolicy):
             for k, place in zip(question.robots, places):
                 self.targets[k] = question.points[place]
             enough = len(question.points) >= len(places)
-            entry |= {"reason": str(said["reason"]), "repeats": enough and len(set(places)) < len(places)}
+            entry |= {"reason": said["reason"][:REASON], "repeats": enough and len(set(places)) < len(places)}
         entry["frontiers"] = [_plane(p) for p in question.points]
         entry["targets"] = {f"robot_{k}": _plane(self.targets[k]) for k in question.robots}
         self.log.append(entry)
