@@ -191,6 +191,8 @@ def _pairs(
     ]
     for i in rng.permutation(len(twins))[: config.twins]:
         views = list(_of(config, sim, twins[i], episode, "twin", rng))
+        shares = _shares(sim, [view.pose for view in views], item.id)
+        views = [view for view, share in zip(views, shares) if share == 0]  # the right one is not there too
         if views:
             shots.append(views[rng.integers(len(views))])
     shots += _others(config, sim, item, episode, rng)
@@ -214,7 +216,7 @@ def _of(
         if config.bands[0] <= far < config.bands[-1]:
             heading = heading_to(place, item.center) + aside
             shots.append(Shot(kind, _standing(place, heading), far))
-    seen = _shares(sim, [shot.pose for shot in shots], item.id) >= config.visible
+    seen = _shares(sim, [shot.pose for shot in shots], item.id, within=True) >= config.visible
     for low, high in zip(config.bands[:-1], config.bands[1:]):
         fitting = [shot for shot, good in zip(shots, seen) if good and low <= shot.distance < high]
         yield from fitting[:1]
@@ -243,10 +245,10 @@ def _standing(place: np.ndarray, heading: float) -> Pose:
     return Pose(float(place[0]), float(place[1]), float(place[2]), float(heading))
 
 
-def _shares(sim: EmbeddedSimulator, poses: Sequence[Pose], identity: int) -> np.ndarray:
-    """(P,) share of the frame that an instance fills, within the depth that the camera has."""
+def _shares(sim: EmbeddedSimulator, poses: Sequence[Pose], identity: int, within: bool = False) -> np.ndarray:
+    """(P,) share of the frame that an instance fills; `within`: within the depth that the camera has."""
     frames = sim.render(poses, _LOOK, rgb=False, semantic=True) if poses else []
-    return np.array([((f.semantic == identity) & (f.depth > 0)).mean() for f in frames])
+    return np.array([((f.semantic == identity) & ((f.depth > 0) | (not within))).mean() for f in frames])
 
 
 def _score(

@@ -55,8 +55,8 @@ class ThresholdConfig:
     tn: Scale = field(default_factory=lambda: Scale(0.24, 0.32, 0.18))
     """Cosine of crop and description. 0.24 is GOAT-Bench's, for OpenAI's CLIP; 0.18 is what crops of anything
     reach."""
-    xfeat: Scale = field(default_factory=lambda: Scale(7.0, 40.0))
-    aliked_lightglue: Scale = field(default_factory=lambda: Scale(10.0, 60.0))
+    xfeat: Scale = field(default_factory=lambda: Scale(2.0, 20.0))
+    aliked_lightglue: Scale = field(default_factory=lambda: Scale(2.0, 20.0))
     superglue: Scale = field(default_factory=lambda: Scale(24.5, 100.0))
     """Image goals: summed confidences of the verified matches, times the agreement of colours. SuperGlue's
     24.5 is GOAT-Bench's, in simulation and without verification."""
@@ -165,7 +165,10 @@ class CheckConfig:
     """The photo is aimed at the object: what lies within this share of half its side from its middle is the
     object's."""
     colours: float = 30.0
-    """Colours there that differ by less agree (0 to 255, the largest of three channels)."""
+    """Colours that differ by less agree (0 to 255, the largest of three channels)."""
+    power: float = 4.0
+    """The share of colours that agree counts to this power over all that both images show, and once more in
+    the middle. It was measured with scenes whose light does not change; with cameras in the world, 0 or 1."""
     covered: float = 0.5
     """Share of the middle that the frame should see; below it the score falls."""
 
@@ -176,9 +179,10 @@ class CheckConfig:
         _known(f"{where}.kind", self.kind, CHECKS)
         if not self.hfov_deg or not all(0 < h < 180 for h in self.hfov_deg):
             raise RecognizerError(f"{where}.hfov_deg: angles between 0 and 180, not {list(self.hfov_deg)}")
-        if self.pixels <= 0 or self.least < 4 or not 0 < self.middle <= 1 or not 0 < self.covered <= 1:
+        shares = 0 < self.middle <= 1 and 0 < self.covered <= 1
+        if self.pixels <= 0 or self.least < 4 or self.power < 0 or not shares:
             raise RecognizerError(
-                f"{where}: needs pixels > 0, least >= 4, 0 < middle <= 1 and 0 < covered <= 1"
+                f"{where}: needs pixels > 0, least >= 4, power >= 0, 0 < middle <= 1 and 0 < covered <= 1"
             )
 
 

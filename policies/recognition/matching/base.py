@@ -69,6 +69,8 @@ def load_matcher(config: MatchingConfig) -> Matcher:
         RecognizerError: packages that are missing, weights that cannot be had, or no such device.
     """
     try:
+        import cv2  # noqa: F401  (matching.geometry needs it)
+
         if config.kind == "xfeat":
             from policies.recognition.matching.xfeat import XFeatMatcher
 

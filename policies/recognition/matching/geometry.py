@@ -3,8 +3,9 @@
 The frame's depth makes its matched pixels points in space. With a field of view, of which a few are tried,
 the photo's pixels say where the photographer's camera was; a photo that was not upright, or taken from the
 ceiling, is none. From there the photo's middle, at which it was aimed, is found again in the frame: those
-pixels are the object, and their colours must agree with the photo's. So a wall that both images show is no
-proof that the object is seen.
+pixels are the object. So a wall that both images show is no proof that the object is seen. And where both
+images see the same place their colours must agree, which windows with equal views and rooms with equal tiles
+do not.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Verified:
     """What the verified matches of a photo and a frame say.
 
     Attributes:
-        score: summed confidences of the verified matches; for the pose, times the agreement of colours.
+        score: summed confidences of the verified matches; for the pose, times the agreement of colours and
+            what is seen of the middle.
         keep: (N,) which matches are verified.
         rows, columns: (P,) pixels of the frame that show the object.
     """
@@ -121,15 +123,15 @@ def _by_pose(
         return None
     rows, columns, where = _seen_again(camera, frame)
     middle = _from_middle(where) <= config.middle
-    rows, columns, where = rows[middle], columns[middle], where[middle]
-    cells = np.unique(where.astype(int) // _CELL, axis=0)
-    if not len(cells):
+    if not middle.any():
         return None
-    full = np.pi * (config.middle * _SIDE / 2 / _CELL) ** 2
-    covered = min(1.0, len(cells) / full / config.covered)
     agree = _agreement(photo, where, frame, rows, columns) <= config.colours
-    score = float(matches.confidence[camera.keep].sum() * agree.mean() * covered)
-    return Verified(score, camera.keep, rows, columns)
+    cells = len(np.unique(where[middle].astype(int) // _CELL, axis=0))
+    full = np.pi * (config.middle * _SIDE / 2 / _CELL) ** 2
+    covered = min(1.0, cells / full / config.covered)
+    sure = float(matches.confidence[camera.keep].sum())
+    score = sure * float(agree.mean()) ** config.power * float(agree[middle].mean()) * covered
+    return Verified(score, camera.keep, rows[middle], columns[middle])
 
 
 def _seen_again(camera: Photographer, frame: Frame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
