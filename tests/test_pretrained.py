@@ -25,6 +25,8 @@ from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
 from policies.eyes import EyesConfig, make_eyes  # noqa: E402
 from policies.recognition.config import (  # noqa: E402
     ACCEPT,
+    CHECKS,
+    MATCHERS,
     MatchingConfig,
     MemoryConfig,
     OwlConfig,
@@ -319,7 +321,9 @@ def test_features_once_a_photo_and_once_a_frame(frames: list[Frame], monkeypatch
     found = eyes.candidates(frames, [True, True])
     assert matcher.looked[2:] == [(160, 96, 3)] * 3
     assert {c.goal for seen in found for c in seen} == {0, 1}
-    assert all(c.score == pytest.approx(config.thresholds.xfeat(32 * 0.9)) for seen in found for c in seen)
+    assert all(
+        c.score == pytest.approx(config.thresholds.none.xfeat(32 * 0.9)) for seen in found for c in seen
+    )
     eyes.reset(photos, 1, None)
     assert len(matcher.looked) == 5
     with pytest.raises(RecognizerError, match="image goal came without its image"):
@@ -369,11 +373,13 @@ def test_names_say_what_sees_what(config: PretrainedConfig) -> None:
 
 def test_the_threshold_is_what_the_tracker_accepts() -> None:
     limits = ThresholdConfig()
-    for scale in (limits.on, limits.tn, limits.xfeat, limits.aliked_lightglue, limits.superglue):
+    matches = [limits.of(check, kind) for check in CHECKS for kind in MATCHERS]
+    assert len(set(matches)) > 3
+    for scale in (limits.on, limits.tn, *matches):
         assert scale(scale.threshold) == ACCEPT == TrackerConfig().accept
         assert scale(scale.zero) == 0.0 and scale(scale.full) == 1.0 == scale(10 * scale.full)
         assert scale(scale.threshold * 0.999) < ACCEPT
-    assert limits.tn.threshold == 0.24 and limits.superglue.threshold == 24.5
+    assert limits.tn.threshold == 0.24 and limits.none.superglue.threshold == 24.5
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------

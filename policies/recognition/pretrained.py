@@ -192,7 +192,7 @@ class PretrainedRecognizer:
 
         assert self._matcher is not None
         config = self.config.matching
-        scale = getattr(self.config.thresholds, config.kind)
+        scale = self.config.thresholds.of(config.check.kind, config.kind)
         for start in range(0, len(frames), config.batch):
             group = frames[start : start + config.batch]
             images = [frame.rgb for frame in group if frame.rgb is not None]
