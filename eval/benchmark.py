@@ -33,6 +33,7 @@ from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
+from hm3dm3_env.vlm.simulated import VlmChoice
 from hm3dm3_env.workers import cpu_model, run_all
 from policies.base import make_policy
 from policies.eyes import Clock, EyesConfig, make_eyes
@@ -186,12 +187,15 @@ def _check_eyes(config: BenchmarkConfig, seen: EyesConfig) -> str:
 
 
 def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder: str) -> dict[str, Any]:
-    """What decides a method's records; weights by their content."""
+    """What decides a method's records; weights by their content, a VLM without its address."""
+    own = {k: v for k, v in spec["config"].items() if k != "checkpoint"}
+    if isinstance(own.get("vlm"), Mapping):
+        own["vlm"] = build(VlmChoice, **own["vlm"]).public()
     rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation")}
     return {
         "method": name,
         "policy": spec["policy"],
-        "config": {k: v for k, v in spec["config"].items() if k != "checkpoint"},
+        "config": own,
         "checkpoint": spec["weights"],
         "split": config.split,
         "episodes": split_digest(data_root(config.data), config.split),

@@ -235,6 +235,26 @@ def test_variants(config: BenchmarkConfig, tmp_path: Path) -> None:
     assert load_record(tmp_path / "a" / "records" / "mine" / "rooms-00000.json").method == "mine"
 
 
+def test_a_vlm_may_move_but_not_change(config: BenchmarkConfig, played: list[tuple[str, str]]) -> None:
+    """Records are the model's, wherever it is served; a dead endpoint is counted in the table."""
+
+    def run(port: int, model: str) -> None:
+        vlm = {"kind": "openai", "base_url": f"http://127.0.0.1:{port}/v1", "model": model, "retries": 0}
+        variants = {"mine": {"policy": "co_navgpt2", "vlm": vlm}}
+        evaluate(replace(config, method="mine", variants=variants, limit=1))
+
+    run(9, "one")
+    text = Path(config.out, "table.txt").read_text().splitlines()
+    cost = next(line.split() for line in reversed(text) if line.startswith("mine"))
+    assert cost[3] == "one" and float(cost[4]) == float(cost[-1]) > 0
+    settings = Path(config.out, "records", "mine", "settings.json").read_text()
+    assert "127.0.0.1" not in settings and "one" in settings
+    run(10, "one")
+    assert len(played) == 1
+    with pytest.raises(ValueError, match="other settings"):
+        run(9, "two")
+
+
 def test_checkpoints_count_by_their_content(config: BenchmarkConfig, tmp_path: Path) -> None:
     def run(seed: int, file: str, out: str) -> dict[str, bytes]:
         torch.manual_seed(seed)
