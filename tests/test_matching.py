@@ -20,7 +20,13 @@ from hm3dm3_env.scenes.hm3dsem import Instance  # noqa: E402
 from hm3dm3_env.scenes.layout import Surface, write_scene  # noqa: E402
 from hm3dm3_env.sim.base import Camera, Frame  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
-from policies.recognition.config import CheckConfig, MatchingConfig, PlaceConfig, RecognizerError  # noqa: E402
+from policies.recognition.config import (  # noqa: E402
+    CheckConfig,
+    MatchingConfig,
+    PlaceConfig,
+    RecognizerError,
+    ThresholdConfig,
+)
 from policies.recognition.matching.base import NONE, Matches, load_matcher  # noqa: E402
 from policies.recognition.matching.geometry import photographer, verify  # noqa: E402
 from policies.recognition.place import place_pixels  # noqa: E402
@@ -208,18 +214,20 @@ def test_a_matcher_finds_the_photographed_poster(gallery: EmbeddedSimulator, kin
     photo = photograph(gallery, 2.8, -1.6, one, 70)
     right, other = standing(gallery, 2.2, -2.6, one), standing(gallery, 7.4, -2.6, two)
     assert photo.rgb is not None and right.rgb is not None and other.rgb is not None
-    a = matcher.features([photo.rgb])[0]
+    picture = np.ascontiguousarray(photo.rgb[::2, ::2])
+    a = matcher.features([picture])[0]
     b, c = matcher.features([right.rgb, other.rgb])
-    assert a.size == (512, 512) and b.size == (180, 320)
+    assert a.size == (256, 256) and b.size == (180, 320)
     assert (b.points >= -1).all() and (b.points <= [181, 321]).all() and len(b.points) > 50
     matches = matcher.match(a, b)
     assert len(matches) > 20 and (matches.confidence > 0).all() and (matches.confidence <= 1).all()
-    seen = verify(CHECK, matches, photo.rgb, right)
-    assert seen is not None and seen.score > 10
+    seen = verify(CHECK, matches, picture, right)
+    accepted = ThresholdConfig().of("pose", kind).threshold
+    assert seen is not None and seen.score > accepted
     place = place_pixels(right, seen.rows, seen.columns, PlaceConfig())
     assert place is not None and outside(place.point, one) < 0.2
-    wrong_one = verify(CHECK, matcher.match(a, c), photo.rgb, other)
-    assert wrong_one is None or wrong_one.score < 0.2 * seen.score
+    wrong_one = verify(CHECK, matcher.match(a, c), picture, other)
+    assert wrong_one is None or wrong_one.score < accepted / 2
     blank = matcher.features([np.full((320, 180, 3), 127, np.uint8)])[0]
     assert len(matcher.match(a, blank)) < 5
     alone = matcher.features([right.rgb])[0]
@@ -313,15 +321,15 @@ def test_the_command(houses: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     values = {
         "data": houses, "split": "train", "goals": 2, "camera": {"width": 180, "height": 320},
         "out": str(tmp_path / "out"), "pictures": 1,
-        "matching": {"device": "cpu", "xfeat": {"keypoints": 256}},
+        "matching": {"device": "cpu", "photo": 256, "xfeat": {"keypoints": 256}}, "elsewhere": 2,
     }  # fmt: skip
     summary = evaluate(build(MatchingEvalConfig, **values))
     assert set(summary) == {"xfeat, pose", "xfeat, fundamental", "xfeat, none"}
     row = summary["xfeat, pose"]
-    assert row["pairs"]["same"] > 2 and row["pairs"]["elsewhere"] > 2 and 0 <= row["auc"] <= 1
+    assert row["pairs"]["same"] > 2 and row["pairs"]["elsewhere"] > 1 and 0 <= row["auc"] <= 1
     out = tmp_path / "out"
     assert "xfeat, pose" in (out / "table.txt").read_text() and (out / "roc.png").stat().st_size > 1000
-    assert len(list(out.glob("pictures/*/*.png"))) >= 5
+    assert len(list(out.glob("pictures/*/*.png"))) >= 3
     files = sorted(out.glob("pairs/xfeat/*.json"))
     first = files[0].read_bytes()
     files[1].unlink()
