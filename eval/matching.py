@@ -149,7 +149,7 @@ def evaluate(config: MatchingEvalConfig) -> dict[str, Any]:
 
 def _claim(config: MatchingEvalConfig, out: Path) -> None:
     """Refuse a folder with results of other settings; more matchers and pictures may be added."""
-    free = ("matchers", "rate", "pictures", "threads", "out", "data", "goals")
+    free = ("matchers", "rate", "pictures", "threads", "out", "data")
     settings = {key: value for key, value in asdict(config).items() if key not in free}
     settings["episodes"] = split_digest(data_root(config.data), config.split)
     data = json_bytes(settings, 1)

@@ -336,7 +336,8 @@ def test_the_command(houses: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     again = evaluate(build(MatchingEvalConfig, **values))  # continues, and finds the same
     assert files[0].read_bytes() == first
     assert again["xfeat, none"]["auc"] == summary["xfeat, none"]["auc"]
-    with pytest.raises(ValueError, match="other settings"):
-        evaluate(build(MatchingEvalConfig, **{**values, "seed": 1}))
+    for change in ({"seed": 1}, {"goals": 1}):
+        with pytest.raises(ValueError, match="other settings"):
+            evaluate(build(MatchingEvalConfig, **{**values, **change}))
     with pytest.raises(ValueError, match="matchers"):
         build(MatchingEvalConfig, matchers=["sift"])
