@@ -45,6 +45,8 @@ class VlfmConfig:
     """How the values of the goals become one: max or mean (ours)."""
     keep: float = 0.01
     """A frontier is kept while its value falls by less than this from step to step (VLFM)."""
+    travel: float = 0.0
+    """What a metre on the way takes off a frontier's value when one is chosen (VLFM: nothing)."""
     acyclic: bool = True
     """Do not repeat a choice in the same circumstances (VLFM's intent, not its effect)."""
     spread: float = 1.0
@@ -55,8 +57,11 @@ class VlfmConfig:
     def __post_init__(self) -> None:
         if self.combine not in COMBINE:
             raise ValueError(f"combine: {self.combine!r} is none of {', '.join(COMBINE)}")
-        if not self.radius > 0 or self.spread < 0:
-            raise ValueError(f"radius must be positive and spread not negative: {self.radius}, {self.spread}")
+        if not self.radius > 0 or not min(self.spread, self.travel) >= 0:
+            raise ValueError(
+                "radius must be positive, spread and travel not negative: "
+                f"{self.radius}, {self.spread}, {self.travel}"
+            )
         if not self.crew.use_heat:
             raise ValueError("crew.use_heat: vlfm has nothing to go by without heat maps; leave it on")
 
@@ -98,7 +103,8 @@ class VlfmPolicy(FrontierPolicy):
         self, k: int, points: np.ndarray, values: np.ndarray, distances: np.ndarray, shared: SharedState
     ) -> int:
         taken = np.array([near_any(p, self.others(k), self.config.spread) for p in points])
-        order = np.lexsort((distances, -values, taken))  # free ones first, then by value, then the nearer
+        worth = values - self.config.travel * distances
+        order = np.lexsort((distances, -worth, taken))  # free ones first, then by value, then the nearer
         if not self.config.acyclic:
             return int(order[0])
         pose, best = shared.poses[k], tuple(np.sort(values)[::-1][:2].round(6).tolist())

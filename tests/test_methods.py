@@ -156,6 +156,8 @@ def valued(play_rooms: Play, **config: Any) -> tuple[Any, SharedState, np.ndarra
 def test_the_best_value_wins_and_teammates_keep_apart(play_rooms: Play) -> None:
     policy, shared, points = valued(play_rooms)
     assert policy.target(0, shared)[0] == 110 and policy.target(1, shared)[0] == 120
+    policy, shared, points = valued(play_rooms, travel=0.8)  # 0.2 at 1 m beats 0.9 at 2 m
+    assert policy.target(0, shared)[0] == 100
     policy, shared, points = valued(play_rooms, spread=0.0)
     assert policy.target(0, shared)[0] == 110 and policy.target(1, shared)[0] == 110
 
