@@ -11,10 +11,12 @@ other eyes than the rest (`eyes: {recogniser: perfect}`), and several checkpoint
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
-from hm3dm3_env.vlm.simulated import VlmChoice
+from hm3dm3_env.vlm.client import VlmConfig
 from hm3dm3_env.workers import cpu_model, run_all
 from policies.base import make_policy
 from policies.eyes import Clock, EyesConfig, make_eyes
@@ -84,7 +86,18 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     Raises:
         ValueError: unknown methods, missing data, or records of other settings in `out`.
     """
-    methods = [config.method] if isinstance(config.method, str) else [str(name) for name in config.method]
+    methods = [config.method] if isinstance(config.method, str) else list(config.method or [])
+    for name in methods:
+        if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name):
+            raise ValueError(
+                f"method: {name!r} must be letters, digits, _ . + or -: its records' folder is called so"
+            )
+    if config.against != "higa" and config.against not in methods:
+        raise ValueError(f"against: {config.against!r} is not among the methods {', '.join(methods)}")
+    if config.workers < 1 or min(config.pictures, config.videos) < 0:
+        raise ValueError("workers must be at least 1, pictures and videos not negative")
+    if config.variants is not None and not isinstance(config.variants, Mapping):
+        raise ValueError(f"variants: give {{name: {{policy: ...}}}}, not {config.variants!r}")
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method: give one name or a list of different names, not {config.method!r}")
     runs = {name: _runs(config, name) for name in methods}
@@ -122,8 +135,9 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
             "seed": config.seed,
         }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
-    write_atomic(out / "costs.json", json_bytes({"machine": cpu_model(), **costs}, 1))
-    made_by = "python -m eval.benchmark " + shlex.join(sys.argv[1:])
+    write_atomic(out / "costs.json", json_bytes({"machine": cpu_model(), "methods": costs}, 1))
+    command_line = re.sub(r"//[^/@\s]*@", "//", shlex.join(sys.argv[1:]))  # without a password in an address
+    made_by = f"python -m eval.benchmark {command_line}"
     text = table(summary, made_by, costs, config.against)
     write_atomic(out / "table.txt", text.encode())
     print(text)
@@ -142,7 +156,12 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
         value = dict(variants[name])
     else:
         raise ValueError(f"variants.{name}: needs policy=<name>")
-    policy, eyes = value.pop("policy"), _merge(asdict(config.eyes), value.pop("eyes", {}))
+    policy, eyes = value.pop("policy"), value.pop("eyes", {})
+    if not isinstance(policy, str) or not isinstance(eyes, Mapping):
+        raise ValueError(
+            f"variants.{name}: policy is a name, and eyes are settings such as {{recogniser: perfect}}"
+        )
+    eyes = _merge(asdict(config.eyes), eyes)
     try:
         seen = build(EyesConfig, **eyes)
     except ValueError as error:
@@ -155,10 +174,36 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
         made = make_policy(policy, own)  # bad input ends here, before anything is written
         digest = "".join(sha256(Path(used).read_bytes()) for used in getattr(made, "weights", ()))
         run = f"{name}-{number}" if many else name
-        out[run] = {"policy": policy, "config": own, "eyes": seen, "weights": digest}
+        out[run] = {
+            "policy": policy,
+            "config": own,
+            "eyes": seen,
+            "weights": digest,
+            "whole": _whole(made, own),
+        }
     if not out:
         raise ValueError(f"variants.{name}.checkpoint: an empty list; give a file or several")
     return out
+
+
+def _whole(policy: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a policy, defaults included (another release may have others), without the files of its
+    weights, which count by their content, and of a VLM what decides its answers."""
+    settings = getattr(policy, "config", None)
+    if not is_dataclass(settings):
+        return {k: v for k, v in given.items() if k != "checkpoint"}
+    vlm = getattr(settings, "vlm", None)
+    known = {"vlm": vlm.public()} if isinstance(vlm, VlmConfig) else {}
+    return {k: v for k, v in asdict(settings).items() if k not in ("checkpoint", "device")} | known  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON, which knows no infinity."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def _merge(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,14 +233,11 @@ def _check_eyes(config: BenchmarkConfig, seen: EyesConfig) -> str:
 
 def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder: str) -> dict[str, Any]:
     """What decides a method's records; weights by their content, a VLM without its address."""
-    own = {k: v for k, v in spec["config"].items() if k != "checkpoint"}
-    if isinstance(own.get("vlm"), Mapping):
-        own["vlm"] = build(VlmChoice, **own["vlm"]).public()
     rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation")}
     return {
         "method": name,
         "policy": spec["policy"],
-        "config": own,
+        "config": spec["whole"],
         "checkpoint": spec["weights"],
         "split": config.split,
         "episodes": split_digest(data_root(config.data), config.split),
@@ -209,7 +251,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder:
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / "settings.json"
-    data = json_bytes(settings, 1)
+    data = json_bytes(_plain(settings), 1)
     if path.exists() and path.read_bytes() != data:
         raise ValueError(
             f"{path}: the records there were made with other settings; use another out=, or delete {folder}"
@@ -221,12 +263,13 @@ def _path(out: Path, method: str, episode: str, kind: str = "records") -> Path:
     return out / kind / method / f"{episode}.json"
 
 
-def _done(path: Path) -> bool:
+def _done(path: Path, seed: int) -> bool:
+    """Whether there is a record of this method, episode and seed."""
     try:
-        load_record(path)
+        record = load_record(path)
     except RecordError:
         return False
-    return True
+    return (record.method, record.episode, record.seed) == (path.parent.name, path.stem, seed)
 
 
 def _run(
@@ -234,7 +277,7 @@ def _run(
 ) -> None:
     """Play everything that has no record yet; a scene's episodes and methods run next to each other."""
     jobs = [(e.scene.name, e.id, name) for name in specs for e in episodes]
-    todo = sorted(job for job in jobs if not _done(_path(out, job[2], job[1])))
+    todo = sorted(job for job in jobs if not _done(_path(out, job[2], job[1]), config.seed))
     bar = tqdm(
         total=len(jobs), initial=len(jobs) - len(todo), desc="evaluate", unit="episode", smoothing=0.05
     )

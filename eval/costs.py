@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from hm3dm3_env.files import json_bytes, write_atomic
@@ -22,17 +24,18 @@ def save_clock(clock: Clock, path: Path) -> None:
 
 
 def decision_costs(records: Sequence[EpisodeRecord], clocks: Sequence[Path]) -> dict[str, Any]:
-    """Means of a method: `step_ms` and `eyes_ms` of a step (None: no times are left), `vlm`, which model it
-    asks (None: it asks none), and `vlm_<name>` of an episode for the names in `VLM`. Times that cannot be
-    read are left out."""
+    """Of a method: `step_ms` and `eyes_ms`, the median over episodes of their mean step (None: no times are
+    left), which compiling and loading in a worker's first episode does not move; `vlm`, which model it asks
+    (None: it asks none), and `vlm_<name>`, the mean of an episode, for the names in `VLM`. Times that cannot
+    be read are left out."""
     times = [clock for clock in map(_read, clocks) if clock is not None]
-    steps = sum(clock.steps for clock in times)
     result: dict[str, Any] = {
-        "step_ms": 1000 * sum(clock.total for clock in times) / steps if steps else None,
-        "eyes_ms": 1000 * sum(clock.eyes for clock in times) / steps if steps else None,
+        "step_ms": median(1000 * clock.total / clock.steps for clock in times) if times else None,
+        "eyes_ms": median(1000 * clock.eyes / clock.steps for clock in times) if times else None,
     }
-    asked = [record.method_record["vlm"] for record in records if "vlm" in record.method_record]
-    result["vlm"] = " and ".join(sorted({use["name"] for use in asked})) or None
+    told = [record.method_record.get("vlm") for record in records]
+    asked = [use for use in told if isinstance(use, Mapping) and use.keys() >= {"name", *VLM}]
+    result["vlm"] = " and ".join(sorted({str(use["name"]) for use in asked})) or None
     for name in VLM:
         result[f"vlm_{name}"] = sum(float(use[name]) for use in asked) / len(asked) if asked else None
     return result
@@ -41,6 +44,7 @@ def decision_costs(records: Sequence[EpisodeRecord], clocks: Sequence[Path]) -> 
 def _read(path: Path) -> Clock | None:
     try:
         value: Any = json.loads(path.read_text())
-        return Clock(float(value["total"]), float(value["eyes"]), int(value["steps"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        clock = Clock(float(value["total"]), float(value["eyes"]), int(value["steps"]))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
+    return clock if isfinite(clock.total) and isfinite(clock.eyes) and clock.steps > 0 else None

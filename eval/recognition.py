@@ -7,8 +7,10 @@ Episodes are played with nearest-frontier exploration, and every frame that the 
 compared with the truth. A look is a frame in which an acceptable instance of an open goal fills at least
 `visible` of the pixels; it is a hit when a candidate with a score of at least `accept` lies at that instance.
 Precision is the share of such candidates that lie at an acceptable instance. Goals are shown until they are
-declared, so things that are recognised at once count less often than things that never are. It takes any
-eyes: eyes.recogniser=pretrained and so on.
+declared, so things that are recognised at once count less often than things that never are. Range is the
+depth of what is seen of an instance, or the way in the plane to a candidate; size is the share of the frame
+that the instance's pixels, or the candidate's box, fill. It takes any eyes:
+eyes.recogniser=pretrained and so on.
 """
 
 from __future__ import annotations
@@ -131,6 +133,8 @@ def examine(config: RecognitionConfig) -> dict[str, Any]:
         encoder,
     )
     episodes = env.episodes[:: config.every]
+    if not episodes:
+        raise ValueError(f"split {config.split!r}: no episodes")
     for episode in tqdm(episodes, desc="examine", unit="episode"):
         play(env, FrontierPolicy(), episode, (eyes, encoder), "recognition", config.seed)
     env.close()

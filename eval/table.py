@@ -113,13 +113,18 @@ def table(summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, Any]
         "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; "
         "makespan: longest path of the team; seeds: trainings that a row is the mean of, their lowest and "
         "highest SR. The encoder makes heat maps, for methods that use them. Simulated eyes read the scene's "
-        "truth through a noise model: such rows compare coordination, not perception."
+        "truth through a noise model: such rows compare coordination, not perception. Episodes of one house "
+        "are alike, so intervals over houses would be wider."
     )
     lines = [head, "", *_align(rows(summary)), "", foot]
     gains = differences(summary, against)
     if gains:
         lines += ["", "Paired differences in points, over the same episodes [95% bootstrap interval]", ""]
         lines += _align(gains)
-    lines += ["", f"Cost: mean of a step of the team ({cpu_model()}); calls and tokens an episode", ""]
+    lines += [
+        "",
+        f"Cost: a step of the team, median of episodes ({cpu_model()}); calls and tokens an episode",
+        "",
+    ]
     lines += [*_align(cost_rows(costs)), "", f"made by: {made_by}"]
     return "\n".join(lines) + "\n"

@@ -28,6 +28,7 @@ def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[]
     @hydra.main(version_base=None, config_path="pkg://configs", config_name=name)
     def run(config: Any) -> None:
         try:
+            _no_nan(config, "")
             task(OmegaConf.to_object(config))  # type: ignore[arg-type]
         except (ValueError, OSError, SimulatorDied) as error:
             if os.environ.get("HYDRA_FULL_ERROR"):
@@ -46,9 +47,24 @@ def build(schema: type[T], **values: Any) -> T:
         ValueError: names the key.
     """
     try:
-        return OmegaConf.to_object(OmegaConf.merge(_writable(schema), values))  # type: ignore[return-value]
+        config = OmegaConf.merge(_writable(schema), values)
+        _no_nan(config, "")
+        return OmegaConf.to_object(config)  # type: ignore[return-value]
     except Exception as error:  # OmegaConf has a family of errors; all mean bad input
         raise ValueError(f"{schema.__name__}: {str(error).splitlines()[0]}") from error
+
+
+def _no_nan(config: Any, where: str) -> None:
+    """Refuse settings that are not a number: every comparison with them is false, so no other check would.
+
+    Raises:
+        ValueError: names the key.
+    """
+    items = config.items() if isinstance(config, (dict, DictConfig)) else ()
+    for key, value in items:
+        if isinstance(value, float) and value != value:
+            raise ValueError(f"{where}{key!s} is not a number (nan)")
+        _no_nan(value, f"{where}{key!s}.")
 
 
 def _writable(schema: type) -> DictConfig:

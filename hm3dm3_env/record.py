@@ -95,10 +95,17 @@ def load_record(path: Path | str) -> EpisodeRecord:
     if not isinstance(value, dict) or value.get("version") != RECORD_VERSION:
         version = value.get("version") if isinstance(value, dict) else None
         raise RecordError(
-            f"{path}: version {version} of the record format; "
-            f"this release reads version {RECORD_VERSION}"
+            f"{path}: version {version} of the record format; this release reads version {RECORD_VERSION}"
         )
     try:
-        return EpisodeRecord(**value)
-    except TypeError as error:
+        record = EpisodeRecord(**value)
+        whole = bool(record.path and record.goals and record.poses) and all(
+            isinstance(part, list)
+            for part in (record.path, record.goals, record.declarations, record.actions)
+        )
+        record.found()
+    except (TypeError, KeyError) as error:
         raise RecordError(f"{path}: {error}; delete it and run again") from error
+    if not whole:
+        raise RecordError(f"{path}: goals, path, poses or declarations are missing; delete it and run again")
+    return record

@@ -56,7 +56,8 @@ class TeamPolicy(Protocol):
         knowledge."""
 
     def record(self) -> dict[str, Any]:
-        """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing."""
+        """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing. What a method used of
+        a VLM stands under "vlm" (`hm3dm3_env.vlm.simulated.EpisodeVlm.record`); tables show it."""
 
 
 _BUILT_IN: dict[str, tuple[str, str]] = {
@@ -91,7 +92,10 @@ def policy_class(name: str) -> Callable[..., TeamPolicy]:
         return getattr(import_module(module), attribute)
     for point in entry_points(group=GROUP):
         if point.name == name:
-            return point.load()
+            try:
+                return point.load()
+            except (ImportError, AttributeError) as error:
+                raise ValueError(f"method {name!r}: {point.value} cannot be loaded ({error})") from error
     raise ValueError(
         f"unknown method {name!r}; available: {', '.join(available())} "
         f"(other packages add methods through the entry-point group {GROUP!r})"

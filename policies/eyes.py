@@ -16,6 +16,8 @@ from policies.recognition.base import Candidate, Detector, Recognizer
 from policies.recognition.config import EXTRA, PretrainedConfig, RecognizerError
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 
+REMEMBERED = 32
+"""Frames that asking again about tells nothing new."""
 RECOGNISERS = ("simulated", "perfect", "pretrained")
 
 
@@ -103,12 +105,20 @@ class _SimilarityView:
 
 
 def shielded(eyes: tuple[Recognizer, Encoder], clock: Clock) -> tuple[Detector, Similarity]:
-    """The eyes as a policy gets them: what they say, and nothing of what simulated ones know; timed."""
+    """The eyes as a policy gets them: what they say, and nothing of what simulated ones know; timed. Who asks
+    again about a frame hears the same again, so that noise cannot be averaged away."""
     recognizer, encoder = eyes
+
+    last: list[tuple[Frame, list[Candidate]]] = []  # of the latest frames, some steps of a large team
 
     def candidates(frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
         with clock.look():
-            return recognizer.candidates(frames, unresolved)
+            known = {id(frame): seen for frame, seen in last}
+            new = [frame for frame in frames if id(frame) not in known]
+            last.extend(zip(new, recognizer.candidates(new, unresolved) if new else [], strict=True))
+            known = {id(frame): seen for frame, seen in last}
+            del last[:-REMEMBERED]
+            return [[c for c in known[id(frame)] if unresolved[c.goal]] for frame in frames]
 
     def similarity(frames: Sequence[Frame], strips: int) -> np.ndarray:
         with clock.look():

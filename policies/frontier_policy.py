@@ -46,6 +46,9 @@ class FrontierPolicy:
         """Candidates first, then frontiers."""
         self.crew.look(shared)
         self._share_candidates(shared)
+        for k, alive in enumerate(shared.alive):
+            if not alive or k in self.taken:
+                self.targets[k] = None  # it goes to no frontier, so teammates need not keep away from one
         actions = {}
         for k, alive in enumerate(shared.alive):
             action = self._act(k, shared) if alive else WAIT

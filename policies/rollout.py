@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ import numpy as np
 
 from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
 from hm3dm3_env.episodes.schema import Episode
+from hm3dm3_env.files import json_bytes
 from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import SharedState
@@ -79,9 +81,8 @@ def play(
     recognizer.reset(shared.goals, own, truth)
     encoder.reset(shared.goals, own, truth)
     clock = clock or Clock()
-    seen = shielded(eyes, clock)
-    rng = np.random.default_rng([own, 31])
-    policy.reset(TeamTask(shared, *seen, rng, truth if policy.privileged else None))
+    told, sees = bool(policy.privileged), bool(getattr(policy, "sees", False))
+    policy.reset(TeamTask(shared, *shielded(eyes, clock), _policy_rng(own), truth if told else None))
     while not env.rules.over:
         shared = env.shared
         if watch is not None:
@@ -90,7 +91,24 @@ def play(
         with clock.act():
             actions = policy.act(observations, shared)
         env.advance([actions.get(name, 0) for name in env.possible_agents])
-    blind = policy.privileged and not getattr(policy, "sees", False)
+    blind = told and not sees
     used = ("none", "none") if blind else (recognizer.name, encoder.name)
-    privileged = policy.privileged or recognizer.privileged and not blind
-    return env.record(method, seed, privileged, used[0], policy.record(), used[1])
+    privileged = told or recognizer.privileged and not blind
+    said = policy.record()
+    try:
+        json_bytes(said)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{method}: record() must be JSON, with plain numbers and no NaN: {error}"
+        ) from error
+    return env.record(method, seed, privileged, used[0], said, used[1])
+
+
+def _policy_rng(seed: int) -> np.random.Generator:
+    """The policy's random numbers; they do not tell the episode's seed, from which the noise of simulated
+    eyes could be worked out."""
+    drawn = np.random.PCG64([seed, 31])
+    digest = hashlib.sha256(f"policy {seed}".encode()).digest()
+    hidden = np.random.PCG64(int.from_bytes(digest, "big"))  # what spawn starts from
+    hidden.state = drawn.state
+    return np.random.Generator(hidden)

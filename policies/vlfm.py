@@ -5,12 +5,14 @@ VLFM (Yokoyama et al.) is one robot's method for one goal. What was adapted:
 - A value map for each goal, filled by all robots: the frame's similarity to the goal, folded in with a
   confidence of cos**2 across the field of view (floor 0.25) and confidence-weighted averages: `HeatMaps`,
   with one value a frame as in VLFM, and the encoder that HiGA's heat maps use. With open_clip, VLFM's words
-  are `eyes.encoder.open_clip.templates=["Seems like there is {} ahead."]`.
+  are `eyes.encoder.open_clip.templates=["Seems like there is {} ahead."]`, and `rows=1 crop=1` there make the
+  value that of the whole frame; by default it is the best of two crops.
 - The value of a frontier is, for each goal, the median of the positive values within 0.5 m; for the team the
   largest over the goals still looked for (`combine`).
 - VLFM knows no teammates: all robots would go to one frontier. They choose in turn, and one within `spread`
   of a teammate's is taken only when there is no other.
-- A robot keeps its frontier while it is there and its value does not fall by more than 0.01.
+- A robot keeps its frontier while there is one within `frontiers.done_radius` (0.7 m; VLFM: 0.5) and its
+  value does not fall by more than 0.01.
 - VLFM's acyclic enforcer, which is to stop robots that go back and forth between two frontiers, never fires
   as published (it compares objects by identity). Ours does what it was meant to: a robot does not choose the
   same frontier from the same place with the same two best values twice, unless all are so; then it takes the
@@ -97,7 +99,10 @@ class VlfmPolicy(FrontierPolicy):
         """(P,) of (P, 3) frontiers, for the goals that are still looked for; -1 where nothing is known."""
         assert self.crew.heat is not None
         values = self.crew.heat.median(points, self.config.radius)[np.array(shared.unresolved)]
-        return values.max(0) if self.config.combine == "max" else values.mean(0)
+        if self.config.combine == "max":
+            return values.max(0)
+        known = values >= 0
+        return np.where(known.any(0), (values * known).sum(0) / np.maximum(known.sum(0), 1), -1.0)
 
     def _choose(
         self, k: int, points: np.ndarray, values: np.ndarray, distances: np.ndarray, shared: SharedState
@@ -111,6 +116,6 @@ class VlfmPolicy(FrontierPolicy):
         here = (round(pose.x, 2), round(pose.z, 2))
         keys = [(here, tuple(p[[0, 2]].round(2).tolist()), best) for p in points]
         fresh = [int(i) for i in order if keys[i] not in self.chosen[k]]
-        pick = fresh[0] if fresh else int(distances.argmin())
+        pick = fresh[0] if fresh else int(np.lexsort((distances, taken))[0])
         self.chosen[k].add(keys[pick])
         return pick

@@ -28,6 +28,7 @@ from hm3dm3_env.sim.base import Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.sim.process import ProcessSimulator
 from policies.eyes import EyesConfig
+from policies.random_policy import RandomPolicy
 from tests.processes import kill_when
 
 KEYS = {
@@ -110,8 +111,8 @@ def test_costs_and_differences(config: BenchmarkConfig) -> None:
     assert gain["spl"] == pytest.approx(summary["oracle"]["spl"] - summary["frontier"]["spl"])
     assert gain["sr_ci"][0] <= gain["sr"] <= gain["sr_ci"][1]
     costs = json.loads(Path(config.out, "costs.json").read_text())
-    assert costs["frontier"]["step_ms"] > costs["frontier"]["eyes_ms"] > 0
-    assert costs["oracle"]["eyes_ms"] == 0 and costs["oracle"]["vlm_calls"] is None
+    assert costs["methods"]["frontier"]["step_ms"] > costs["methods"]["frontier"]["eyes_ms"] > 0
+    assert costs["methods"]["oracle"]["eyes_ms"] == 0 and costs["methods"]["oracle"]["vlm_calls"] is None
     text = Path(config.out, "table.txt").read_text()
     assert "SR minus frontier" in text and "ms a step" in text
     rows = [line for line in text.splitlines() if line.startswith("ego_swarm")]
@@ -119,10 +120,12 @@ def test_costs_and_differences(config: BenchmarkConfig) -> None:
     again = evaluate(replace(config, method=["frontier", "ego_swarm"], against="higa"))  # not there
     assert again["ego_swarm"]["gain"] is None
     assert "minus" not in Path(config.out, "table.txt").read_text()
-    for path in Path(config.out, "costs", "frontier").iterdir():
-        path.write_text("{")  # times that are lost are no error
+    damaged = ["{", '{"total": NaN, "eyes": 0, "steps": 3}', '{"total": 1, "eyes": 0, "steps": -3}', "[]"]
+    for path, text in zip(Path(config.out, "costs", "frontier").iterdir(), damaged, strict=True):
+        path.write_text(text)  # times that are lost are no error
     evaluate(config)
-    assert json.loads(Path(config.out, "costs.json").read_text())["frontier"]["step_ms"] is None
+    lost = json.loads(Path(config.out, "costs.json").read_text())["methods"]
+    assert lost["frontier"]["step_ms"] is None and lost["ego_swarm"]["step_ms"] > 0
 
 
 def test_percent() -> None:
@@ -210,6 +213,19 @@ def test_other_settings_need_another_folder(config: BenchmarkConfig, change: dic
         ({"method": "mine", "variants": {"mine": {"policy": "nix"}}}, "nix"),
         ({"method": "mine", "variants": {"mine": {"policy": "frontier", "croo": 1}}}, "croo"),
         ({"method": "mine", "variants": {"mine": {"policy": "higa", "checkpoint": "gone.pt"}}}, "gone.pt"),
+        (
+            {"method": "mine", "variants": {"mine": {"policy": ["frontier"]}}},
+            r"variants\.mine: policy is a name",
+        ),
+        ({"method": "mine", "variants": {"mine": {"policy": "vlfm", "radius": float("nan")}}}, "radius.*nan"),
+        ({"method": "mine", "variants": "vlfm"}, "variants: give"),
+        (
+            {"method": "../mine", "variants": {"../mine": {"policy": "random"}}},
+            r"method: '\.\./mine' must be",
+        ),
+        ({"method": None}, "give one name or a list"),
+        ({"against": "hgia"}, "against: 'hgia' is not among"),
+        ({"workers": 0}, "workers must be at least 1"),
         ({"eyes": EyesConfig(recogniser="owlv3")}, "recogniser.*owlv3"),
     ],
 )
@@ -253,6 +269,37 @@ def test_a_vlm_may_move_but_not_change(config: BenchmarkConfig, played: list[tup
     assert len(played) == 1
     with pytest.raises(ValueError, match="other settings"):
         run(9, "two")
+
+
+def test_settings_are_those_of_the_whole_policy(config: BenchmarkConfig) -> None:
+    """Defaults included, since the next release may have others; infinity may be one."""
+    variants = {"far": {"policy": "dm3_nav", "range": float("inf")}}
+    evaluate(replace(config, method="far", variants=variants, limit=1))
+    settings = json.loads(Path(config.out, "records", "far", "settings.json").read_text())["config"]
+    assert settings["range"] == "inf" and settings["block"] == 20 and settings["crew"]["stop"] == 0.6
+
+
+def test_a_record_of_another_episode_is_played_again(
+    config: BenchmarkConfig, played: list[tuple[str, str]]
+) -> None:
+    evaluate(config)
+    before = records(config.out)
+    folder = Path(config.out, "records", "random")
+    (folder / "rooms-00001.json").write_bytes((folder / "rooms-00000.json").read_bytes())
+    value = json.loads((folder / "rooms-00002.json").read_text())
+    (folder / "rooms-00002.json").write_text(json.dumps({**value, "path": []}))
+    evaluate(config)
+    assert [episode for _, episode in played[4:]] == ["rooms-00001", "rooms-00002"]
+    assert records(config.out) == before
+
+
+def test_a_method_that_says_what_is_no_json(config: BenchmarkConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RandomPolicy, "record", lambda self: {"sure": float("nan")})
+    with pytest.raises(ValueError, match=r"random: record\(\) must be JSON"):
+        evaluate(config)
+    monkeypatch.setattr(RandomPolicy, "record", lambda self: {"vlm": "mine"})  # not the form that tables know
+    evaluate(config)
+    assert json.loads(Path(config.out, "costs.json").read_text())["methods"]["random"]["vlm"] is None
 
 
 def test_checkpoints_count_by_their_content(config: BenchmarkConfig, tmp_path: Path) -> None:

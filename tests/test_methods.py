@@ -174,6 +174,32 @@ def test_a_frontier_is_kept_while_its_value_lasts(play_rooms: Play) -> None:
     assert policy.target(0, shared)[0] == 120
 
 
+def test_unknown_values_do_not_count_in_a_mean(play_rooms: Play) -> None:
+    policy = VlfmPolicy(VlfmPolicy.Config(combine="mean"))
+    shared = after(policy, play_rooms, 2)
+    known = np.full((len(shared.goals), 3), -1.0)
+    known[0] = [0.9, 0.2, -1.0]
+    known[1] = [-1.0, 0.4, -1.0]
+    policy.crew.heat.median = lambda points, radius: known  # type: ignore[method-assign, union-attr]
+    shared = replace(shared, unresolved=[True] * len(shared.goals))
+    assert policy.values(np.zeros((3, 3)), shared) == pytest.approx([0.9, 0.3, -1.0])
+
+
+@pytest.mark.parametrize("name", ["frontier", "ego_swarm", "vlfm"])
+def test_nobody_keeps_away_from_where_nobody_goes(name: str, play_rooms: Play) -> None:
+    """Robots that are out of actions or approach a candidate go to no frontier."""
+    policy: Any = make_policy(name)
+    alive: list[bool] = []
+
+    def watch(shared: SharedState) -> None:
+        for k, target in enumerate(policy.targets if shared.step else ()):
+            assert target is None or alive[k] and k not in policy.taken
+        alive[:] = shared.alive
+
+    play_rooms(policy, 3, watch=watch)
+    assert not all(alive)
+
+
 def test_choices_do_not_go_in_circles(play_rooms: Play) -> None:
     picks = {}
     for acyclic in (True, False):
@@ -308,7 +334,7 @@ def test_maps_are_sent_at_first_contact_and_now_and_then(play_rooms: Play) -> No
     for step in range(shared.step, shared.step + 21):
         agent.view.step = step
         sent.append(agent.message(1).patch is not None)
-    assert [i for i, with_map in enumerate(sent) if with_map] == [0, 10, 20]
+    assert [i for i, with_map in enumerate(sent) if with_map] == [0, 11]
     assert agent.message(2).patch is not None  # another robot, first contact
     agent.hear(told(1, shared, patch=MapPatch((0, 0), np.full((2, 2), FREE, np.uint8))))
     assert (agent.map.cells[:2, :2] == FREE).all()
@@ -385,6 +411,42 @@ class Planted:
 
     def record(self) -> dict[str, Any]:
         return self.policy.record()
+
+
+class TwoFaced(Planted):
+    """Says that it is privileged while it is given things, and later that it is not."""
+
+    def act(self, observations: Any, shared: SharedState) -> dict[str, int]:
+        self.privileged = False
+        return self.policy.act(observations, shared)
+
+
+def test_who_was_told_the_truth_is_marked(play_rooms: Play) -> None:
+    assert play_rooms(TwoFaced(make_policy("oracle")), 0).privileged
+
+
+def test_asking_again_tells_nothing_new(play_rooms: Play) -> None:
+    """Noise cannot be averaged away by looking at one frame many times, nor worked out from a seed."""
+    keep: list[Any] = []
+
+    class Asks(Planted):
+        def reset(self, task: Any) -> None:
+            keep[:] = [task]
+            super().reset(task)
+
+    asks = Asks(make_policy("frontier"))
+    shared = after(asks, play_rooms, 3)
+    detector, wanted = keep[0].recognizer, shared.unresolved
+    (once,) = detector.candidates(shared.frames[:1], wanted)
+    for _ in range(3):
+        again = detector.candidates(shared.frames, wanted)
+        assert [(c.goal, c.score) for c in again[0]] == [(c.goal, c.score) for c in once]
+    assert detector.candidates(shared.frames, [False] * len(wanted)) == [[] for _ in shared.frames]
+    entropy = keep[0].rng.bit_generator.seed_seq.entropy
+    assert entropy > 2**64  # a digest
+    first = keep[0].rng.spawn(1)[0].random()
+    after(asks, play_rooms, 1, index=4)
+    assert keep[0].rng.spawn(1)[0].random() != first
 
 
 def test_the_search_for_the_truth_finds_it(rooms_episodes: list[Episode]) -> None:

@@ -24,11 +24,12 @@ class Dm3NavConfig:
     """DM3-Nav's numbers, as its release has them, and the shared lower level."""
 
     range: float = 5.0
-    """Robots closer than this hear each other, metres (DM3-Nav; .inf: always)."""
+    """Robots closer than this hear each other, metres (DM3-Nav; inf: always)."""
     period: int = 1
     """Steps between two messages (DM3-Nav)."""
-    map_period: int = 10
-    """Steps between two maps for the same robot; one is sent at first contact (DM3-Nav)."""
+    map_period: int = 11
+    """Steps between two maps for the same robot; one is sent at first contact (DM3-Nav: when more than 10
+    have passed)."""
     remember: int = 3
     """Steps for which the place and intents of another robot count after they were heard (DM3-Nav)."""
     block: int = 20
@@ -116,9 +117,8 @@ class Agent:
             self.maps_sent[to] = step
         position = self.view.poses[0].position
         patch = patch_of(self.map) if due else None
-        return Message(
-            self.number, step, position, tuple(self.done), self.goal, self.score, self.targets[0], patch
-        )
+        frontier = None if self.goal is not None else self.targets[0]
+        return Message(self.number, step, position, tuple(self.done), self.goal, self.score, frontier, patch)
 
     def hear(self, message: Message) -> None:
         """Take in what another robot says: its board, its map, its intents."""

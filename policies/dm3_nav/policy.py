@@ -13,7 +13,8 @@ and now and then sends its map. What was adapted:
 - Maps are merged without registration: the benchmark gives all robots one frame (in DM3-Nav's simulations
   the transform is the identity as well).
 - A robot keeps its frontier while it is there, as all methods here do.
-- With `range: .inf`, `map_period: 1` every map is the shared map, one message later.
+- With `range: inf`, `map_period: 1` every map is the shared map, but for what a robot felt by bumping, and
+  the last frame of one that is out of actions, which sends nothing any more.
 
 The class below moves messages and nothing else: no decision of a robot reads another's state.
 """
