@@ -18,8 +18,8 @@ from transformers import Owlv2ForObjectDetection, Owlv2Processor
 
 from hm3dm3_env.episodes.english import article, noun
 from policies.recognition.config import WHERE, OwlConfig
+from policies.recognition.hub import load_pretrained, read
 from policies.recognition.matching.base import casting, device_of
-from policies.recognition.matching.hub import load_pretrained, read
 from policies.recognition.place import Box
 
 _NOTE = f"{WHERE}.only=[IIN] does without"

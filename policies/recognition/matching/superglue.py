@@ -14,6 +14,7 @@ from torchvision.transforms.v2 import functional
 from transformers import SuperGlueForKeypointMatching
 
 from policies.recognition.config import WHERE, MatchingConfig
+from policies.recognition.hub import load_pretrained
 from policies.recognition.matching.base import (
     NONE,
     Features,
@@ -23,7 +24,6 @@ from policies.recognition.matching.base import (
     picked,
     stacked,
 )  # fmt: skip
-from policies.recognition.matching.hub import load_pretrained
 
 _NOTE = "its licence allows non-commercial research only; matching.kind=xfeat needs no download"
 
