@@ -320,7 +320,9 @@ def test_settings() -> None:
         ({"wrong": 1.1}, "vlm.simulated.wrong is a rate in 0..1"),
         ({"refused": -0.1}, "vlm.simulated.refused"),
         ({"malformed": float("nan")}, "vlm.simulated.malformed"),
-        ({"retry_after": 0.0}, "retry_after must be positive"),
+        ({"retry_after": 0.0}, "vlm.simulated.retry_after is 0, must be more than 0"),
+        ({"retry_after": float("inf")}, "vlm.simulated.retry_after is inf"),
+        ({"delay": 1e300}, r"vlm.simulated.delay is 1e\+300"),
     ):
         with pytest.raises(ValueError, match=words):
             SimulatedVlmConfig(**noise)

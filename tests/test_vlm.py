@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import builtins
 import io
+import json
 import socket
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -43,6 +45,13 @@ def client(server: VlmServer, **changes: Any) -> Vlm:
 def script(*replies: Reply) -> Callable[[Any, int], Reply]:
     """These replies in turn; the last for ever."""
     return lambda request, number: replies[min(number, len(replies) - 1)]
+
+
+def completion(content: Any, usage: Any) -> str:
+    """The body of a completion with some content and usage."""
+    said = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    head = {"id": "x", "object": "chat.completion", "created": 0, "model": "tiny"}
+    return json.dumps({**head, "choices": [said], "usage": usage})
 
 
 def test_a_good_answer_and_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +158,9 @@ def test_slow_answers_and_no_server() -> None:
     with pytest.raises(VlmError, match="cannot be reached in 1 tries; start the server") as error:
         Vlm(VlmConfig(url, "tiny", retries=0)).ask(CHAT, SCHEMA)
     assert "word" not in str(error.value)
+    with pytest.raises(VlmError, match="is no address") as error:
+        Vlm(VlmConfig("http://me:w@rd@x:notaport/v1", "tiny"))
+    assert "w@" not in str(error.value) and "rd@" not in str(error.value)
 
 
 @pytest.mark.parametrize("body", ["<html>Welcome</html>", "{}", '{"choices": []}', "{broken", '"text"', "[]"])
@@ -162,6 +174,96 @@ def test_servers_that_count_no_tokens() -> None:
     with VlmServer(script(Reply('{"robot": 2}', usage=False))) as server:
         vlm = client(server, price_in=1.0)
         assert vlm.ask(CHAT, SCHEMA) == {"robot": 2} and vlm.usage.tokens_in == 0 and vlm.usage.cost == 0
+
+
+@pytest.mark.parametrize("count", ["many", 1e30, 1.5, -3, True, 10**9, None, [7], {"n": 7}, float("nan")])
+def test_counts_of_tokens_that_are_none(count: Any) -> None:
+    body = completion('{"robot": 2}', {"prompt_tokens": count, "completion_tokens": 10})
+    with VlmServer(script(Reply(body=body))) as server:
+        vlm = client(server, price_in=1.0, price_out=1.0)
+        assert vlm.ask(CHAT, SCHEMA) == {"robot": 2}
+    assert (vlm.usage.tokens_in, vlm.usage.tokens_out, vlm.usage.cost) == (0, 10, pytest.approx(1e-5))
+
+
+@pytest.mark.parametrize("usage", ["many", 7, [], {}])
+def test_usage_of_another_form(usage: Any) -> None:
+    with VlmServer(script(Reply(body=completion('{"robot": 2}', usage)))) as server:
+        vlm = client(server)
+        assert vlm.ask(CHAT, SCHEMA) == {"robot": 2} and vlm.usage.tokens_in == vlm.usage.tokens_out == 0
+
+
+@pytest.mark.parametrize("content", [7, ["robot"], {"robot": 2}])
+def test_content_that_is_no_text(content: Any) -> None:
+    with VlmServer(script(Reply(body=completion(content, None)))) as server:
+        with pytest.raises(VlmError, match="no chat completion"):
+            client(server).ask(CHAT, SCHEMA)
+
+
+def test_answers_can_be_encoded() -> None:
+    """JSON can write half a character; what is quoted back and what is returned is whole."""
+    with VlmServer(script(Reply("Robot \ud800"), GOOD)) as server:
+        assert client(server).ask(CHAT, SCHEMA) == {"robot": 2}
+    assert server.requests[1]["messages"][2]["content"] == "Robot ?"
+    assert "Robot ?" in server.requests[1]["messages"][3]["content"]
+    free = {"type": "object", "additionalProperties": {"type": ["string", "array"]}}
+    with VlmServer(script(Reply(r'{"why": "\udfff", "\ud800": ["\ud83d\ude00", "\udc00"]}'))) as server:
+        assert client(server).ask(CHAT, free) == {"why": "?", "?": ["\U0001f600", "?"]}
+
+
+KEY = 'sk-12"34\\56'
+"""A key that JSON and Python write in other ways than it is."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Your key is {KEY}.",
+        json.dumps({"robot": KEY}),
+        json.dumps({KEY: 1}),
+        "x" * 195 + KEY,  # an error's quotation would end in the middle of it
+        '{"robot": "' + "".join(f"\\u{ord(letter):04x}" for letter in KEY) + '"}',
+    ],
+)
+def test_answers_do_not_give_the_key_away(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HM3DM3_VLM_KEY", KEY)
+    with VlmServer(script(Reply(text))) as server:
+        with pytest.raises(VlmError, match="no fitting answer") as error:
+            client(server, answers=2).ask(CHAT, SCHEMA)
+    assert_hidden("".join(traceback.format_exception(error.value)))
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    said = server.requests[1]["messages"]
+    assert_hidden(said[3]["content"])
+    assert "\\u" in text or "[key]" in said[2]["content"] and KEY not in said[2]["content"]
+
+
+def assert_hidden(text: str) -> None:
+    """No start of the key that could be used, in no writing, is in a text."""
+    for form in (KEY, json.dumps(KEY)[1:-1], repr(KEY)[1:-1]):
+        assert form[:5] not in text
+
+
+def test_a_fitting_answer_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {"type": "object", "additionalProperties": {"type": "string"}}
+    with VlmServer(lambda request, number: Reply(json.dumps({"why": server.keys[number]}))) as server:
+        for key, seen in ((KEY, "[key]"), ("sixsix", "[key]"), ("EMPTY", "EMPTY"), ("", "none")):
+            monkeypatch.setenv("HM3DM3_VLM_KEY", key)
+            assert client(server).ask(CHAT, free) == {"why": f"Bearer {seen}"}
+
+
+@pytest.mark.parametrize("body", [
+    json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}),
+    json.dumps({"error": {"message": "x" * 195 + KEY}}),
+    json.dumps({"detail": {"headers": {"authorization": f"Bearer {KEY}"}}}),
+    json.dumps([f"Bearer {KEY}"]),
+    f"<html>Bearer {KEY}</html>",
+])  # fmt: skip
+@pytest.mark.parametrize("status", [200, 401])
+def test_errors_do_not_give_the_key_away(status: int, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HM3DM3_VLM_KEY", KEY)
+    with VlmServer(script(Reply(status=status, body=body))) as server:
+        with pytest.raises(VlmError) as error:
+            client(server).ask(CHAT, SCHEMA)
+    assert_hidden("".join(traceback.format_exception(error.value)))
 
 
 def test_images_are_sent_as_data() -> None:
@@ -219,15 +321,26 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"base_url": ""}, "vlm.base_url is not set; give, for example"),
         ({"model": ""}, "vlm.model is not set"),
         ({"base_url": "localhost:8000"}, "must begin with http"),
+        ({"base_url": "http://x:notaport/v1"}, "vlm.base_url: 'http://x:notaport/v1' is no address, check"),
+        ({"base_url": "http://x:70000/v1"}, "vlm.base_url: 'http://x:70000/v1' is no address"),
+        ({"base_url": "http://[::1/v1"}, "vlm.base_url: .* is no address"),
+        ({"base_url": "http://x\x00y/v1"}, "vlm.base_url: .* is no address"),
     ):
         with pytest.raises(VlmError, match=wrong):
             Vlm(VlmConfig(**{"base_url": "http://127.0.0.1:1/v1", "model": "tiny", **changes}))
     for bad, wrong in (
         ({"structured": "xml"}, "schema, object, none"),
         ({"answers": 0}, "must be positive"),
-        ({"timeout": float("nan")}, "must be positive"),
-        ({"temperature": -1.0}, "temperature, .* must not be negative"),
-        ({"price_in": -1.0}, "price_in.* must not be negative"),
+        ({"timeout": float("nan")}, "vlm.timeout is nan, must be more than 0 and at most 86400 seconds"),
+        ({"timeout": 0.0}, "vlm.timeout is 0"),
+        ({"timeout": 1e300}, r"vlm.timeout is 1e\+300"),
+        ({"timeout": 86401.0}, "vlm.timeout is 86401"),
+        ({"temperature": -1.0}, "vlm.temperature is -1, must be a number from 0 up"),
+        ({"temperature": float("inf")}, "vlm.temperature is inf"),
+        ({"temperature": float("nan")}, "vlm.temperature is nan"),
+        ({"price_in": -1.0}, "vlm.price_in is -1"),
+        ({"price_in": float("nan")}, "vlm.price_in is nan"),
+        ({"price_out": float("inf")}, "vlm.price_out is inf"),
     ):
         with pytest.raises(ValueError, match=wrong):
             VlmConfig(**bad)

@@ -15,9 +15,11 @@ import json
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import numpy as np
@@ -27,6 +29,12 @@ STRUCTURED = ("schema", "object", "none")
 """How a server is asked for JSON: by the schema, as any object, or in words alone."""
 SHOWN = 200
 """Characters of an answer or of a server's message that an error quotes (ours)."""
+LONGEST_WAIT = 86400.0
+"""Seconds, a day: the longest `timeout` (ours)."""
+MOST_TOKENS = 10**8
+"""A server that counts more than this for one answer is not believed (ours)."""
+SHORTEST_KEY = 6
+"""Keys of fewer characters are words such as "none" or "EMPTY", and are not looked for in texts (ours)."""
 _BACKED_OFF = (408, 409, 429)
 """Refusals that the library repeats with growing pauses, beside all from 500 up."""
 
@@ -48,10 +56,12 @@ class VlmConfig:
     model: str = ""
     """The model's name there."""
     key_from: str = "HM3DM3_VLM_KEY"
-    """Environment variable with the key; servers of your own mostly need none. The key is written nowhere.
-    The default is not OPENAI_API_KEY, so that nobody's key goes to another server by accident."""
+    """Environment variable with the key; servers of your own mostly need none. The key is written nowhere:
+    where a server repeats it, it reads "[key]". The default is not OPENAI_API_KEY, so that nobody's key goes
+    to another server by accident."""
     timeout: float = 120.0
-    """Seconds for one answer (ours)."""
+    """Seconds that the server may be silent (ours), at most a day. It is no limit on a whole answer: one that
+    trickles in may take longer."""
     retries: int = 4
     """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
     Retry-After is kept (ours)."""
@@ -66,7 +76,8 @@ class VlmConfig:
     """For servers that can repeat themselves; null leaves it out."""
     extra: dict[str, Any] = field(default_factory=dict)
     """More fields of the request, as the server takes them, for example
-    {chat_template_kwargs: {enable_thinking: false}}."""
+    {chat_template_kwargs: {enable_thinking: false}}. They decide the answers and are written to files as they
+    are, so put no secrets here."""
     price_in: float = 0.0
     """Of a million tokens read, in any currency; 0: unknown or free."""
     price_out: float = 0.0
@@ -75,10 +86,15 @@ class VlmConfig:
     def __post_init__(self) -> None:
         if self.structured not in STRUCTURED:
             raise ValueError(f"vlm.structured is {self.structured!r}, must be one of {', '.join(STRUCTURED)}")
-        if not self.timeout > 0 or self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
-            raise ValueError("vlm: timeout, answers and max_tokens must be positive, retries not negative")
-        if not (self.temperature >= 0 and self.price_in >= 0 and self.price_out >= 0):
-            raise ValueError("vlm: temperature, price_in and price_out must not be negative")
+        if self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
+            raise ValueError("vlm: answers and max_tokens must be positive, retries not negative")
+        if not 0 < self.timeout <= LONGEST_WAIT:
+            raise ValueError(
+                f"vlm.timeout is {self.timeout:g}, must be more than 0 and at most {LONGEST_WAIT:g} seconds"
+            )
+        for name in ("temperature", "price_in", "price_out"):
+            if not 0 <= getattr(self, name) < inf:
+                raise ValueError(f"vlm.{name} is {getattr(self, name):g}, must be a number from 0 up")
 
     def public(self) -> dict[str, Any]:
         """What decides the answers, for files: without the endpoint's address, the key and the prices."""
@@ -94,7 +110,8 @@ class Usage:
         requests: sent, repeats included.
         retries: of them, repeats of a refused connection, a time-out, or a status such as 429.
         unfit: answers that were no JSON or did not fit the schema.
-        tokens_in, tokens_out: read and written, as servers count them.
+        tokens_in, tokens_out: read and written, as servers count them; a count that is no whole number, or
+            beyond `MOST_TOKENS`, is taken as none.
         cost: by the prices of the config.
     """
 
@@ -143,7 +160,8 @@ class Vlm:
     """A client of one model. Threads may share it; `usage` counts what all of them used.
 
     Raises:
-        VlmError: no endpoint or model is given, the key cannot be one, or there is no openai library.
+        VlmError: no endpoint or model is given, the address or the key cannot be one, or there is no openai
+            library.
     """
 
     def __init__(self, config: VlmConfig) -> None:
@@ -152,7 +170,7 @@ class Vlm:
             if not getattr(config, name):
                 raise VlmError(f"vlm.{name} is not set; give, for example, vlm.{name}={example}")
         if not re.match(r"https?://[^/]", config.base_url):
-            raise VlmError(f"vlm.base_url: {config.base_url!r} must begin with http:// or https://")
+            raise VlmError(f"vlm.base_url: {_open(config.base_url)!r} must begin with http:// or https://")
         try:
             import openai
         except ImportError as error:
@@ -161,19 +179,24 @@ class Vlm:
         if not re.fullmatch(r"[\x21-\x7e]*", key):
             raise VlmError(f"${config.key_from}: no key has such characters; set it to the key alone")
         self.config, self.usage = config, Usage()
-        self._openai, self._lock = openai, threading.Lock()
-        self._client = openai.OpenAI(
-            base_url=config.base_url,
-            api_key=key or "none",
-            timeout=config.timeout,
-            max_retries=config.retries,
-        )
+        self._openai, self._lock, self._clean = openai, threading.Lock(), _cleaner(key)
+        try:
+            urlsplit(config.base_url).port  # noqa: B018  # a ValueError when it is none
+            self._client = openai.OpenAI(
+                base_url=config.base_url,
+                api_key=key or "none",
+                timeout=config.timeout,
+                max_retries=config.retries,
+            )
+        except Exception:  # InvalidURL of httpx or httpx2, by the library's version
+            wrong = f"{_open(config.base_url)!r} is no address, check its host and port"
+            raise VlmError(f"vlm.base_url: {wrong}; give one such as {examples['base_url']}") from None
 
     def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The model's answer to a chat: a JSON object that fits a JSON schema.
 
         An answer that does not fit is shown to the model with the reason, and it is asked again, up to
-        `answers` times in all.
+        `answers` times in all. Texts in answers can be encoded as UTF-8 and hold "[key]" in place of the key.
 
         Raises:
             NoFittingAnswer: none of the answers fits.
@@ -183,7 +206,7 @@ class Vlm:
         for _ in range(self.config.answers):
             text, cut = self._complete(chat, schema)
             try:
-                return fitting(text, schema)
+                return fitting(text, schema, self._clean)
             except ValueError as error:
                 reason = str(error)
                 if cut:
@@ -218,8 +241,8 @@ class Vlm:
         except failed.APIStatusError as error:
             repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
             self._count(1 + config.retries * repeated, config.retries * repeated)
-            said = _said(error.body, error.message)
-            raise VlmError(self._refusal(error.status_code, said, repeated)) from error
+            said = self._clean(_said(error.body, error.message))
+            raise VlmError(self._refusal(error.status_code, said, repeated)) from None  # it may quote the key
         except failed.APIConnectionError as error:
             self._count(1 + config.retries, config.retries)
             raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
@@ -230,19 +253,20 @@ class Vlm:
         try:
             completion = raw.parse()
             choice = completion.choices[0]
-            text, cut = choice.message.content or "", choice.finish_reason == "length"
-        except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError) as error:
-            start = " ".join(raw.text[:SHOWN].split()) if isinstance(raw.text, str) else ""
+            text, cut = self._clean(choice.message.content or ""), choice.finish_reason == "length"
+        except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError):
+            start = " ".join(self._clean(raw.text)[:SHOWN].split()) if isinstance(raw.text, str) else ""
             raise VlmError(
                 f"{self.config.model}: the endpoint's answer is no chat completion: {start!r}; "
                 "vlm.base_url must be that of an OpenAI-compatible server and end in /v1"
-            ) from error
-        if completion.usage is not None:
-            read, written = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
-            with self._lock:
-                self.usage.tokens_in += read
-                self.usage.tokens_out += written
-                self.usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
+            ) from None  # the parser's error may quote the key
+        counts = getattr(completion, "usage", None)
+        read = _counted(getattr(counts, "prompt_tokens", 0))
+        written = _counted(getattr(counts, "completion_tokens", 0))
+        with self._lock:
+            self.usage.tokens_in += read
+            self.usage.tokens_out += written
+            self.usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
         return text, cut
 
     def _count(self, requests: int, retries: int) -> None:
@@ -268,12 +292,18 @@ class Vlm:
         tries = f"in {config.retries + 1} tries"
         if timeout:
             return f"{config.model}: no answer within {config.timeout:g} s {tries}; raise vlm.timeout"
-        address = re.sub(r"//[^/@]*@", "//", config.base_url)  # without a password in it
+        address = _open(config.base_url)
         return f"{config.model}: {address} cannot be reached {tries}; start the server, or set vlm.base_url"
 
 
-def fitting(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object in a model's text, checked; a fence around it and thoughts before it are forgiven.
+def encodable(text: str) -> str:
+    """A text that UTF-8 can hold: lone surrogates, which JSON can write, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def fitting(text: str, schema: Mapping[str, Any], clean: Callable[[str], str] = encodable) -> dict[str, Any]:
+    """The JSON object in a model's text, checked; a fence around it and thoughts before it are forgiven. All
+    its texts are `clean`ed first.
 
     Raises:
         ValueError: no JSON, no object, or one that does not fit; the message names the field.
@@ -282,9 +312,9 @@ def fitting(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     fenced = re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", bare, flags=re.DOTALL)
     bare = fenced.group(1) if fenced else bare
     try:
-        value = json.loads(bare, parse_constant=_no_constant)
+        value = _each_text(json.loads(bare, parse_constant=_no_constant), clean)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error}): {bare[:SHOWN]!r}") from error
+        raise ValueError(f"it is not JSON ({error}): {clean(bare)[:SHOWN]!r}") from error
     if not isinstance(value, dict):
         raise ValueError(f"it is a JSON {type(value).__name__}, not an object")
     wrong = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
@@ -292,6 +322,42 @@ def fitting(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         where = ".".join(str(part) for part in wrong.absolute_path) or "(top)"
         raise ValueError(f"{where}: {wrong.message[:SHOWN]}")
     return value
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with all its texts changed, names of fields too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_each_text(item, change) for item in value]
+    if isinstance(value, dict):
+        return {change(name): _each_text(item, change) for name, item in value.items()}
+    return value
+
+
+def _cleaner(key: str) -> Callable[[str], str]:
+    """What makes a server's text fit to be written: encodable, and without the key, as it is or as JSON and
+    Python quote it."""
+    forms = {key, json.dumps(key)[1:-1], repr(key)[1:-1]} if len(key) >= SHORTEST_KEY else set()
+    ordered = sorted(forms, key=len, reverse=True)
+
+    def clean(text: str) -> str:
+        for form in ordered:
+            text = text.replace(form, "[key]")
+        return encodable(text)
+
+    return clean
+
+
+def _counted(value: Any) -> int:
+    """A server's count of tokens; 0 for what is none."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else 0
+
+
+def _open(url: str) -> str:
+    """An address without a name and a password in it."""
+    return encodable(re.sub(r"//[^/]*@", "//", url))
 
 
 def _said(body: Any, message: str) -> str:

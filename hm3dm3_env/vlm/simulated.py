@@ -34,7 +34,7 @@ import numpy as np
 from PIL import Image
 
 from hm3dm3_env.files import json_bytes
-from hm3dm3_env.vlm.client import Vlm, VlmConfig, VlmError
+from hm3dm3_env.vlm.client import LONGEST_WAIT, Vlm, VlmConfig, VlmError
 
 Json = dict[str, Any]
 Answer = Callable[[Mapping[str, Any], np.random.Generator, float], Json]
@@ -71,8 +71,12 @@ class SimulatedVlmConfig:
         for name in _RATES:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"vlm.simulated.{name} is a rate in 0..1, not {getattr(self, name)}")
-        if not (self.delay > 0 and self.retry_after > 0):
-            raise ValueError("vlm.simulated: delay and retry_after must be positive, seconds")
+        for name in ("delay", "retry_after"):
+            if not 0 < getattr(self, name) <= 2 * LONGEST_WAIT:
+                raise ValueError(
+                    f"vlm.simulated.{name} is {getattr(self, name):g}, must be more than 0 and at most "
+                    f"{2 * LONGEST_WAIT:g} seconds"
+                )
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class EpisodeVlm:
         name: "simulated", or the model's name.
 
     Raises:
-        VlmError: no endpoint or model is given, or there is no openai library.
+        VlmError: no endpoint or model is given, one that cannot be, or there is no openai library.
     """
 
     def __init__(self, config: VlmChoice, answer: Answer) -> None:
