@@ -353,7 +353,7 @@ def test_same_seed_same_bytes(play_rooms: Play) -> None:
 def test_an_endpoint_that_always_fails(
     noise: dict[str, Any], vlm: dict[str, Any], play_rooms: Play, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = play_rooms(make(noise, vlm, replan=40), 2)
+    record = play_rooms(make(noise, vlm, replan=40, give_up=0), 2)
     used = check(record)
     assert used["failed"] == used["calls"] > 0 and used["fallbacks"] >= used["calls"]
     assert used["requests"] == used["calls"] * (1 if "timeout" in vlm else 2)
@@ -364,7 +364,7 @@ def test_an_endpoint_that_always_fails(
 
 
 def test_an_endpoint_that_fails_now_and_then(play_rooms: Play) -> None:
-    record = play_rooms(make({"malformed": 0.5}, {"answers": 1}, replan=4), 1)
+    record = play_rooms(make({"malformed": 0.5}, {"answers": 1}, replan=4, give_up=0), 1)
     used = check(record)
     assert 0 < used["failed"] < used["calls"] and used["unfit"] == used["failed"]
     assert {e["by"] for e in record.method_record["assignments"]} == {"vlm", "fallback"}
@@ -373,7 +373,7 @@ def test_an_endpoint_that_fails_now_and_then(play_rooms: Play) -> None:
 def test_an_endpoint_that_dies_in_the_middle(play_rooms: Play) -> None:
     server = SimulatedEndpoint()
     where = {"kind": "openai", "base_url": server.session(answer).url, "model": "mine", "retries": 0}
-    method = make(vlm=where, replan=4)
+    method = make(vlm=where, replan=4, give_up=0)
     assert method.vlm_name == "mine"
 
     def watch(shared: SharedState) -> None:
@@ -387,6 +387,57 @@ def test_an_endpoint_that_dies_in_the_middle(play_rooms: Play) -> None:
     assert all((e["by"] == "vlm") == (e["step"] < 20) for e in record.method_record["assignments"])
 
 
+def test_a_dead_endpoint_is_given_up(play_rooms: Play) -> None:
+    """Questions are counted over episodes; an answer begins the count anew."""
+    silent = {"malformed": 1.0}
+    calls = check(play_rooms(make(silent, {"answers": 1}, give_up=0), 2))["calls"]
+    method = make(silent, {"answers": 1}, give_up=calls + 2)
+    assert check(play_rooms(method, 2))["failed"] == calls
+    words = rf"no answer to {calls + 2} questions in a row .*is not JSON.*run again"
+    with pytest.raises(VlmError, match=words):
+        play_rooms(method, 1)
+    assert method.vlm.record()["calls"] == 2
+
+
+def test_answers_in_between_go_on(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = make(replan=4, give_up=2)
+    right = method.vlm._vlm.ask
+
+    def ask(*args: Any) -> dict[str, Any]:
+        if method.vlm.calls % 2:
+            raise VlmError("no")
+        return right(*args)
+
+    monkeypatch.setattr(method.vlm._vlm, "ask", ask)
+    assert check(play_rooms(method, 2))["failed"] > 2
+
+
+def test_an_evaluation_ends_with_its_server_and_goes_on_later(data: Path, tmp_path: Path) -> None:
+    def run(server: SimulatedEndpoint, limit: int) -> None:
+        vlm = {"kind": "openai", "base_url": server.session(answer).url, "model": "mine", "retries": 0}
+        variants = {"mine": {"policy": "co_navgpt2", "give_up": 2, "vlm": vlm}}
+        evaluate(BenchmarkConfig(
+            method="mine", variants=variants, split="rooms", data=str(data), limit=limit, pictures=0,
+            camera=Camera(18, 32), workers=1, out=str(tmp_path),
+        ))  # fmt: skip
+
+    def kept() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (tmp_path / "records" / "mine").glob("rooms-*.json")}
+
+    one, two = SimulatedEndpoint(), SimulatedEndpoint()
+    run(one, 1)
+    first = kept()
+    one.close()
+    with pytest.raises(VlmError, match="in a row .*mine: .* cannot be reached in 1 tries; start the server"):
+        run(one, 2)
+    assert len(first) == 1 and kept() == first
+    run(two, 2)
+    two.close()
+    assert len(kept()) == 2 and kept().items() > first.items()
+    for record in kept().values():
+        assert json.loads(record)["method_record"]["vlm"]["failed"] == 0
+
+
 def said_by(monkeypatch: pytest.MonkeyPatch, model: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Makes the simulated VLM answer as `model` says, which gets the right answer."""
     monkeypatch.setattr(policy, "answer", lambda request, rng, wrong: model(answer(request, rng, 0.0)))
@@ -394,7 +445,7 @@ def said_by(monkeypatch: pytest.MonkeyPatch, model: Callable[[dict[str, Any]], d
 
 def test_frontiers_that_do_not_exist(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said_by(monkeypatch, lambda right: right | {name: "frontier_99" for name in right if name != "reason"})
-    used = check(play_rooms(make(vlm={"answers": 2}), 2))
+    used = check(play_rooms(make(vlm={"answers": 2}, give_up=0), 2))
     assert (
         used["failed"] == used["calls"] > 0 and used["unfit"] == 2 * used["calls"] and used["fallbacks"] > 0
     )
@@ -402,7 +453,7 @@ def test_frontiers_that_do_not_exist(play_rooms: Play, monkeypatch: pytest.Monke
 
 def test_answers_that_leave_robots_out(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said_by(monkeypatch, lambda right: {"reason": "none"})
-    used = check(play_rooms(make(vlm={"answers": 1}), 2))
+    used = check(play_rooms(make(vlm={"answers": 1}, give_up=0), 2))
     assert used["failed"] == used["calls"] == used["unfit"] > 0
 
 
@@ -580,6 +631,7 @@ def test_photos_can_be_left_out(play_rooms: Play, asked: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
+        ({"give_up": -1}, "give_up must be a number of questions, or 0: never, not -1"),
         ({"replan": 0}, "replan and frontiers must be at least 1"),
         ({"frontiers": 0}, "replan and frontiers must be at least 1"),
         ({"picture": 100}, "picture must be 300 to 4096 pixels, not 100"),

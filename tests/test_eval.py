@@ -256,7 +256,7 @@ def test_a_vlm_may_move_but_not_change(config: BenchmarkConfig, played: list[tup
 
     def run(port: int, model: str) -> None:
         vlm = {"kind": "openai", "base_url": f"http://127.0.0.1:{port}/v1", "model": model, "retries": 0}
-        variants = {"mine": {"policy": "co_navgpt2", "vlm": vlm}}
+        variants = {"mine": {"policy": "co_navgpt2", "give_up": 0, "vlm": vlm}}
         evaluate(replace(config, method="mine", variants=variants, limit=1))
 
     run(9, "one")
