@@ -1,7 +1,9 @@
 """Settings of the pretrained recogniser: models, thresholds, and where each number comes from.
 
 GOAT-Bench means its modular baseline, whose numbers DM3-Nav uses too. "Measured" numbers come from
-`python -m eval.matching`. What is marked with neither is ours.
+`python -m eval.matching` on generated houses of the val split, and were checked on the train split: there
+0.5% of 193 frames of other things are accepted, and 53% of those of the photographed thing. On scans they may
+differ. What is marked with neither is ours.
 """
 
 from __future__ import annotations
