@@ -18,13 +18,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from eval.matching_report import report
+from eval.matching_report import KINDS, report
 from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.goals import photo_camera
 from hm3dm3_env.episodes.schema import Episode, Goal, load_split, split_digest
@@ -37,8 +38,12 @@ from policies.recognition.config import CHECKS, MATCHERS, MatchingConfig, PlaceC
 
 TRIES, ELSEWHERE = 300, 40
 """Random places of a floor that are tried for frames of an instance, and of elsewhere (ours)."""
+SMALLEST = 64
+"""Pixels that the sides of frames must have, as those of photos: networks halve them several times (ours)."""
 _LOOK = Camera(54, 96)
 """The camera's field of view with few pixels, to find out what a place shows."""
+_SETTINGS = {"xfeat": "xfeat", "aliked_lightglue": "aliked", "superglue": "superglue"}
+"""The field of `MatchingConfig` with a matcher's settings."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,12 @@ class MatchingEvalConfig:
     aside_deg: float = 15.0
     """Frames look up to this much beside the instance."""
     visible: float = 0.01
-    """Share of the frame that an instance fills at least."""
+    """Share of the frame that an instance fills at least; more than 0."""
     twins: int = 2
     """Frames of other instances of the category, where the house has any."""
     elsewhere: int = 3
-    """Frames in which the instance is not."""
+    """Frames in which the instance is not. `twins` and `elsewhere` are not both 0: without frames of other
+    things there is no threshold."""
     near: float = 0.5
     """The recognised place is right within this of the instance's box, metres."""
     pictures: int = 12
@@ -89,10 +95,32 @@ class MatchingEvalConfig:
             raise ValueError(
                 "goals and threads must be at least 1, twins, elsewhere, pictures, seed not negative"
             )
-        if len(self.bands) < 2 or list(self.bands) != sorted(set(self.bands)) or self.bands[0] < 0:
+        if not self.twins and not self.elsewhere:
+            raise ValueError("twins and elsewhere are both 0: frames of other things are needed, raise one")
+        rising = all(low < high for low, high in zip(self.bands, self.bands[1:]))  # false for NaN
+        if len(self.bands) < 2 or not rising or self.bands[0] < 0:
             raise ValueError(f"bands: rising distances, not {list(self.bands)}")
         if not 0 <= self.rate < 1:
             raise ValueError(f"rate={self.rate}: must be at least 0 and less than 1")
+        if not 0 < self.visible < 1:
+            raise ValueError(f"visible={self.visible}: a share of the frame, more than 0 and less than 1")
+        if not 0 <= self.aside_deg <= 180 or not self.near >= 0:
+            raise ValueError(
+                f"aside_deg={self.aside_deg} must be 0 to 180 degrees, near={self.near} not negative, metres"
+            )
+        if min(self.camera.width, self.camera.height) < SMALLEST:
+            raise ValueError(
+                f"camera.width={self.camera.width} camera.height={self.camera.height}: "
+                f"matchers need frames of at least {SMALLEST} x {SMALLEST} pixels"
+            )
+        for kind in self.matchers:
+            name = _SETTINGS[kind]
+            points, least = getattr(self.matching, name).keypoints, self.matching.check.least
+            if points < least:
+                raise ValueError(
+                    f"matching.{name}.keypoints={points}: at least {least}, matches that a verification "
+                    "needs (matching.check.least)"
+                )
 
 
 @dataclass(frozen=True)
@@ -106,8 +134,8 @@ class Shot:
 
 
 def evaluate(config: MatchingEvalConfig) -> dict[str, Any]:
-    """Score what is missing, write table.txt, summary.json, roc.png and pictures, and return the summary: a
-    row for each matcher and check.
+    """Score what is missing or damaged, write table.txt, summary.json, roc.png and pictures, and return the
+    summary: a row for each matcher and check.
 
     Raises:
         EpisodeError: the split is missing. ValueError: no image goals, matchers that cannot be made, or
@@ -128,23 +156,47 @@ def evaluate(config: MatchingEvalConfig) -> dict[str, Any]:
     bar = tqdm(total=len(chosen) * len(matchers), desc="match", unit="goal", smoothing=0.05)
     for number, (episode, goal) in enumerate(chosen):
         files = {k: out / "pairs" / k / f"{episode.scene.name}-{goal.object_id}.json" for k in matchers}
-        if any(not path.exists() for path in files.values()):
+        known = {k: _read(path, config.checks) for k, path in files.items()}
+        if None in known.values():
             if loaded != episode.scene:
                 sim.load(episode.scene)
                 loaded = episode.scene
             photo, shots, frames = _pairs(config, sim, episode, goal, number)
             item = sim.scene.instances[goal.object_id]
             for kind, path in files.items():
-                if not path.exists():
+                if known[kind] is None:
                     drawn = out / "pictures" / path.stem if number < config.pictures else None
                     found = _score(config, kind, matchers[kind], photo, shots, frames, item, drawn)
                     write_atomic(path, json_bytes(found, 1))
-        for kind, path in files.items():
-            rows += [{**row, "matcher": kind} for row in json.loads(path.read_bytes())]
+                    known[kind] = found
+        for kind, scored in known.items():
+            rows += [{**row, "matcher": kind} for row in scored or []]
             bar.update()
     bar.close()
     sim.close()
     return report(config, rows, "python -m eval.matching " + shlex.join(sys.argv[1:]))
+
+
+def _read(path: Path, checks: Sequence[str]) -> list[dict[str, Any]] | None:
+    """The records of a file of pairs; None where there is no file, or one that is damaged."""
+    try:
+        rows = json.loads(path.read_bytes())
+        if not isinstance(rows, list):
+            raise ValueError("no list")
+        for row in rows:
+            numbers = [row["distance"], row["matches"], *(row["score"][check] for check in checks)]
+            numbers += [row["off"][check] for check in checks if row["score"][check] > 0]
+            numbers += [row["seconds"][name] for name in ("features", "match", *checks)]
+            if not all(type(n) in (int, float) and -inf < n < inf for n in numbers):
+                raise ValueError("what should be a number is none")
+            if row["kind"] not in KINDS:
+                raise ValueError(f"kind is {row['kind']!r}")
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        print(f"{path}: damaged ({type(error).__name__}: {error}); scored again", file=sys.stderr)
+        return None
+    return rows
 
 
 def _claim(config: MatchingEvalConfig, out: Path) -> None:

