@@ -17,7 +17,7 @@ from policies.recognition.config import EXTRA, PretrainedConfig, RecognizerError
 from policies.recognition.simulated import PERFECT, SimulatedRecognizer, SimulatedRecognizerConfig
 
 REMEMBERED = 32
-"""Frames that asking again about tells nothing new."""
+"""Asking again about one of so many latest frames tells nothing new (ours: some steps of a large team)."""
 RECOGNISERS = ("simulated", "perfect", "pretrained")
 
 
@@ -91,6 +91,15 @@ class Clock:
 
 
 @dataclass
+class _Look:
+    """What was asked about a frame: goals, and the answer."""
+
+    frame: Frame
+    asked: set[int] = field(default_factory=set)
+    found: list[Candidate] = field(default_factory=list)
+
+
+@dataclass
 class _DetectorView:
     name: str
     candidates: Callable[[Sequence[Frame], Sequence[bool]], list[list[Candidate]]]
@@ -109,16 +118,24 @@ def shielded(eyes: tuple[Recognizer, Encoder], clock: Clock) -> tuple[Detector, 
     again about a frame hears the same again, so that noise cannot be averaged away."""
     recognizer, encoder = eyes
 
-    last: list[tuple[Frame, list[Candidate]]] = []  # of the latest frames, some steps of a large team
+    looks: list[_Look] = []
 
     def candidates(frames: Sequence[Frame], unresolved: Sequence[bool]) -> list[list[Candidate]]:
         with clock.look():
-            known = {id(frame): seen for frame, seen in last}
-            new = [frame for frame in frames if id(frame) not in known]
-            last.extend(zip(new, recognizer.candidates(new, unresolved) if new else [], strict=True))
-            known = {id(frame): seen for frame, seen in last}
-            del last[:-REMEMBERED]
-            return [[c for c in known[id(frame)] if unresolved[c.goal]] for frame in frames]
+            known = {id(look.frame): look for look in looks}
+            mine = [known.setdefault(id(frame), _Look(frame)) for frame in frames]
+            looks[:] = [*known.values()][-REMEMBERED:]
+            todo: dict[tuple[bool, ...], dict[int, _Look]] = {}  # frames of a question go in one call
+            for look in mine:
+                need = tuple(bool(open_) and j not in look.asked for j, open_ in enumerate(unresolved))
+                if any(need):
+                    todo.setdefault(need, {})[id(look)] = look
+            for need, group in todo.items():
+                found = recognizer.candidates([look.frame for look in group.values()], need)
+                for look, seen in zip(group.values(), found, strict=True):
+                    look.found += seen
+                    look.asked |= {j for j, asked in enumerate(need) if asked}
+            return [[c for c in look.found if unresolved[c.goal]] for look in mine]
 
     def similarity(frames: Sequence[Frame], strips: int) -> np.ndarray:
         with clock.look():

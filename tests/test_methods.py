@@ -437,11 +437,22 @@ def test_asking_again_tells_nothing_new(play_rooms: Play) -> None:
     asks = Asks(make_policy("frontier"))
     shared = after(asks, play_rooms, 3)
     detector, wanted = keep[0].recognizer, shared.unresolved
+    best = max(range(shared.agents), key=lambda k: len(detector.candidates([shared.frames[k]], wanted)[0]))
+    shared.frames[0], shared.frames[best] = shared.frames[best], shared.frames[0]
     (once,) = detector.candidates(shared.frames[:1], wanted)
+    assert once
     for _ in range(3):
         again = detector.candidates(shared.frames, wanted)
         assert [(c.goal, c.score) for c in again[0]] == [(c.goal, c.score) for c in once]
-    assert detector.candidates(shared.frames, [False] * len(wanted)) == [[] for _ in shared.frames]
+    nothing = [False] * len(wanted)
+    assert detector.candidates(shared.frames, nothing) == [[] for _ in shared.frames]
+    frame = replace(shared.frames[0])  # one that nobody asked about, goal by goal
+    apart = [
+        detector.candidates([frame], [i == j for i in range(len(wanted))])[0] for j in range(len(wanted))
+    ]
+    assert [{c.goal for c in found} - {j} for j, found in enumerate(apart)] == [set()] * len(wanted)
+    (whole,) = detector.candidates([frame], [True] * len(wanted))
+    assert sorted(c.score for c in whole) == sorted(c.score for found in apart for c in found)
     entropy = keep[0].rng.bit_generator.seed_seq.entropy
     assert entropy > 2**64  # a digest
     first = keep[0].rng.spawn(1)[0].random()
