@@ -16,12 +16,12 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from eval.claim import claim
 from eval.costs import decision_costs, save_clock
 from eval.table import table
 from hm3dm3_env.cli import build, command
@@ -117,7 +117,7 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         key = repr(spec["eyes"])
         if key not in spaces:
             spaces[key] = _check_eyes(config, spec["eyes"])
-        _claim(out / "records" / name, _settings(config, name, spec, spaces[key]))
+        claim(out / "records" / name, _settings(config, name, spec, spaces[key]))
     _run(config, specs, episodes, out)
     records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in specs}
     rows = {name: [record for run in group for record in records[run]] for name, group in runs.items()}
@@ -197,15 +197,6 @@ def _whole(policy: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in asdict(settings).items() if k not in ("checkpoint", "device")} | known  # type: ignore[arg-type]
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON, which knows no infinity."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
-
-
 def _merge(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     nested = {k: _merge(base[k], v) for k, v in change.items() if isinstance(base.get(k), dict)}
     return {**base, **change, **nested}
@@ -247,16 +238,6 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder:
         "sim": {"backend": config.sim.backend, "navmesh": config.sim.navmesh},
         **rest,
     }
-
-
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    path = folder / "settings.json"
-    data = json_bytes(_plain(settings), 1)
-    if path.exists() and path.read_bytes() != data:
-        raise ValueError(
-            f"{path}: the records there were made with other settings; use another out=, or delete {folder}"
-        )
-    write_atomic(path, data)
 
 
 def _path(out: Path, method: str, episode: str, kind: str = "records") -> Path:

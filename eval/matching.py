@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from eval.claim import claim
 from eval.matching_report import KINDS, report
 from hm3dm3_env.cli import command
 from hm3dm3_env.episodes.goals import photo_camera
@@ -204,11 +205,7 @@ def _claim(config: MatchingEvalConfig, out: Path) -> None:
     free = ("matchers", "rate", "pictures", "threads", "out", "data")
     settings = {key: value for key, value in asdict(config).items() if key not in free}
     settings["episodes"] = split_digest(data_root(config.data), config.split)
-    data = json_bytes(settings, 1)
-    path = out / "settings.json"
-    if path.exists() and path.read_bytes() != data:
-        raise ValueError(f"{path}: made with other settings; use another out=, or delete {out}")
-    write_atomic(path, data)
+    claim(out, settings)
 
 
 def _goals(config: MatchingEvalConfig) -> list[tuple[Episode, Goal]]:

@@ -153,16 +153,7 @@ class HigaBase:
         crew, goal = self.crew, self.assigned[k]
         if goal is not None and not shared.unresolved[goal]:
             goal = self.assigned[k] = None
-        while goal is not None:
-            track = crew.tracker.best(goal)
-            if track is None:
-                break
-            action = crew.approach(k, track)
-            if action is not None:
-                return action
-            if track in crew.tracker.tracks[goal]:
-                crew.tracker.reject(track)  # out of reach
-        return None
+        return None if goal is None else crew.pursue(k, goal)
 
     def _search(self, actions: list[int | None], shared: SharedState) -> None:
         """Fill in the actions of the robots that have to search: by the learned body if there is one, and

@@ -292,6 +292,17 @@ class Crew:
         self.tracker.reject(track)
         return None
 
+    def pursue(self, agent: int, goal: int) -> int | None:
+        """The action towards the best accepted candidate for a goal; those that are rejected or out of reach
+        make room for the next. None: there is none left."""
+        while (track := self.tracker.best(goal)) is not None:
+            action = self.approach(agent, track)
+            if action is not None:
+                return action
+            if track in self.tracker.tracks[goal]:
+                self.tracker.reject(track)  # out of reach
+        return None
+
     def level(self, agent: int) -> int | None:
         """The action back to a level camera; None if it is level."""
         pose = self.shared.poses[agent]

@@ -75,15 +75,11 @@ class FrontierPolicy:
 
     def _act(self, k: int, shared: SharedState) -> int:
         crew = self.crew
-        while k in self.taken:
-            track = crew.tracker.best(self.taken[k])
-            action = crew.approach(k, track) if track is not None else None
+        if k in self.taken:
+            action = crew.pursue(k, self.taken[k])
             if action is not None:
                 return action
-            if track is not None and track in crew.tracker.tracks[track.goal]:
-                crew.tracker.reject(track)  # out of reach
-            if crew.tracker.best(self.taken[k]) is None:
-                del self.taken[k]
+            del self.taken[k]
         action = search(crew, k, self.targets, lambda: self.target(k, shared))
         if action is not None:
             return action

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, TypeVar
@@ -15,10 +16,23 @@ from torch import Tensor
 from hm3dm3_env.files import write_atomic
 
 T = TypeVar("T")
+_AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used."""
+
+
+def casting(device: torch.device, precision: str) -> AbstractContextManager[Any]:
+    """Half precision for the products inside, where it was asked for (bf16, fp16)."""
+    half = _AUTOCAST.get(precision)
+    return torch.autocast(device.type, half, enabled=half is not None)
+
+
+def first_line(error: BaseException, most: int = 160) -> str:
+    """The kind of an error and the beginning of its text, at most so many characters, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:most]}{'...' if len(text) > most else ''}"
 
 
 def pick_device(name: str) -> torch.device:

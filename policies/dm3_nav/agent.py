@@ -152,14 +152,12 @@ class Agent:
             self._choose_goal()
             if self.goal is None:
                 break
-            track = self.crew.tracker.best(self.goal)
-            assert track is not None
-            self.score = track.score
-            action = self.crew.approach(0, track)
+            action = self.crew.pursue(0, self.goal)
             if action is not None:
+                track = self.crew.tracker.best(self.goal)
+                assert track is not None
+                self.score = track.score
                 return action
-            if track in self.crew.tracker.tracks[track.goal]:
-                self.crew.tracker.reject(track)  # out of reach
         action = search(self.crew, 0, self.targets, self.target)
         return last_resort(self.crew, 0, self.view) if action is None else action
 

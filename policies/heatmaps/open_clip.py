@@ -12,7 +12,6 @@ Shapes: n frames of a step, M goals, c crops of a strip, D numbers of an embeddi
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from math import ceil
 
@@ -26,8 +25,8 @@ from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.heatmaps.config import EncoderError, OpenClipConfig
 from policies.heatmaps.open_clip_models import load_clip
-
-_AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+from policies.recent import Recent
+from policies.weights import casting
 
 
 class OpenClipEncoder:
@@ -50,7 +49,7 @@ class OpenClipEncoder:
             torch.tensor(v, device=self._clip.device).view(1, 3, 1, 1)
             for v in (self._clip.mean, self._clip.deviation)
         )
-        self._cache: OrderedDict[Hashable, np.ndarray] = OrderedDict()
+        self._known: Recent[np.ndarray] = Recent(self.config.cache)
         self._goals: np.ndarray | None = None
 
     def reset(self, goals: Sequence[TeamGoal], seed: int, truth: Privileged | None) -> None:
@@ -108,8 +107,7 @@ class OpenClipEncoder:
         return self._run(lambda: clip.model.encode_image(x))  # type: ignore[operator]
 
     def _run(self, encode: Callable[[], Tensor]) -> np.ndarray:
-        half = _AUTOCAST.get(self.config.precision)
-        with torch.inference_mode(), torch.autocast(self._clip.device.type, half, enabled=half is not None):
+        with torch.inference_mode(), casting(self._clip.device, self.config.precision):
             vectors = encode()
         return functional.normalize(vectors.float(), dim=-1).cpu().numpy()
 
@@ -124,22 +122,17 @@ class OpenClipEncoder:
             if goal.image is None:
                 raise EncoderError("an image goal came without its image; the open_clip encoder needs it")
             key = (goal.image.shape, hashlib.sha256(goal.image.tobytes()).digest())
-        if key in self._cache:
-            self._cache.move_to_end(key)
-            return self._cache[key]
+        return self._known.of(key, lambda: self._embed(goal))
+
+    def _embed(self, goal: TeamGoal) -> np.ndarray:
         if goal.modality == "IIN":
             assert goal.image is not None
-            vector = self.images([goal.image])[0]
-        elif goal.modality == "ON":
+            return self.images([goal.image])[0]
+        if goal.modality == "ON":
             words = noun(goal.text).some()
             mean = self.texts([t.replace("{}", words) for t in self.config.templates]).mean(0)
-            vector = mean / np.linalg.norm(mean)
-        else:
-            vector = self.texts([goal.text])[0]
-        self._cache[key] = vector
-        if len(self._cache) > self.config.cache:
-            self._cache.popitem(last=False)
-        return vector
+            return mean / np.linalg.norm(mean)
+        return self.texts([goal.text])[0]
 
 
 def cut(rgb: np.ndarray, strips: int, crop: float, rows: int) -> list[np.ndarray]:

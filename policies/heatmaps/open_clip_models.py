@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from policies.heatmaps.config import EncoderError, OpenClipConfig
-from policies.weights import pick_device
+from policies.weights import first_line, pick_device
 
 LOCAL, HUB = "local-dir:", "hf-hub:"
 _PREPARE = ("mean", "std", "interpolation")
@@ -142,8 +142,8 @@ def _create(config: OpenClipConfig, tag: str, recipe: dict[str, Any]) -> nn.Modu
         except Exception as error:  # the hub's client, urllib and the disk each have their own
             raise EncoderError(
                 f"{_WHERE}.pretrained: the weights {tag} of {config.model} cannot be downloaded "
-                f"({_first(error)}); connect this machine once, or give pretrained=<file> with weights that "
-                f"were downloaded elsewhere, and like={tag}"
+                f"({first_line(error)}); connect this machine once, or give pretrained=<file> with weights "
+                f"that were downloaded elsewhere, and like={tag}"
             ) from error
     try:
         return open_clip.create_model(
@@ -159,17 +159,17 @@ def _create(config: OpenClipConfig, tag: str, recipe: dict[str, Any]) -> nn.Modu
         if isinstance(error, ImportError) or "pip install" in str(error):
             raise EncoderError(
                 f"{_WHERE}.model: {config.model} needs another package: pip install 'hm3dm3[vision]' "
-                f"({_first(error)})"
+                f"({first_line(error)})"
             ) from error
         if config.model.startswith(HUB):
             raise EncoderError(
-                f"{_WHERE}.model: {config.model} cannot be had from the hub ({_first(error)}); connect this "
-                f"machine once, or give model={LOCAL}<folder> with a copy of that repository"
+                f"{_WHERE}.model: {config.model} cannot be had from the hub ({first_line(error)}); connect "
+                f"this machine once, or give model={LOCAL}<folder> with a copy of that repository"
             ) from error
         source = config.model.removeprefix(LOCAL) if prefixed else config.pretrained
         raise EncoderError(
             f"{_WHERE}: {source}: no weights there that fit {'its config' if prefixed else config.model} "
-            f"({_first(error)})"
+            f"({first_line(error)})"
         ) from error
 
 
@@ -182,16 +182,10 @@ def _tokenizer(model: str) -> Callable[[Sequence[str]], Tensor]:
         ) from error
     except Exception as error:  # the hub's client has many kinds
         raise EncoderError(
-            f"{_WHERE}.model: the tokenizer of {model} cannot be had ({_first(error)}); connect this machine "
-            f"once, or give model={LOCAL}<folder> with a copy of the model's repository, tokenizer files "
-            "included"
+            f"{_WHERE}.model: the tokenizer of {model} cannot be had ({first_line(error)}); connect this "
+            f"machine once, or give model={LOCAL}<folder> with a copy of the model's repository, tokenizer "
+            "files included"
         ) from error
-
-
-def _first(error: BaseException) -> str:
-    """The kind of an error and the beginning of its text, in one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:160]}{'...' if len(text) > 160 else ''}"
 
 
 def _digest(model: nn.Module) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from transformers import AutoConfig
 
 from policies.recognition.config import RecognizerError
+from policies.weights import first_line
 
 
 def load_pretrained(kind: Any, name: str, model_type: str, where: str, note: str = "") -> Any:
@@ -61,16 +62,16 @@ def read(kind: Any, name: str, where: str, note: str = "", **options: Any) -> An
     try:
         return kind.from_pretrained(path, **options)
     except ImportError as error:
-        raise RecognizerError(f"{where}: {name} needs another package ({first_line(error)})") from error
+        raise RecognizerError(f"{where}: {name} needs another package ({first_line(error, 120)})") from error
     except Exception as error:  # the hub's client, transformers and torch each have their own
         more = f"; {note}" if note else ""
         if is_folder(name):
             raise RecognizerError(
-                f"{where}: {name}: not a whole copy of such a repository ({first_line(error)}){more}"
+                f"{where}: {name}: not a whole copy of such a repository ({first_line(error, 120)}){more}"
             ) from error
         raise RecognizerError(
-            f"{where}: {name} cannot be had from the hub ({first_line(error)}); connect this machine once, "
-            f"or download that repository elsewhere and give {where}=<its folder>{more}"
+            f"{where}: {name} cannot be had from the hub ({first_line(error, 120)}); connect this machine "
+            f"once, or download that repository elsewhere and give {where}=<its folder>{more}"
         ) from error
     finally:
         client.setLevel(level)
@@ -79,9 +80,3 @@ def read(kind: Any, name: str, where: str, note: str = "", **options: Any) -> An
 def is_folder(name: str) -> bool:
     """Whether a name is meant as a folder: one that exists, or what cannot be <owner>/<name>."""
     return Path(name).expanduser().is_dir() or name[:1] in "/.~" or name.count("/") != 1
-
-
-def first_line(error: BaseException) -> str:
-    """The kind of an error and the beginning of its text, in one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:120]}{'...' if len(text) > 120 else ''}"

@@ -7,7 +7,6 @@ image tower found. OWLv2 pads frames to squares at the bottom and the right.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,10 +16,12 @@ from torchvision.ops import nms
 from transformers import Owlv2ForObjectDetection, Owlv2Processor
 
 from hm3dm3_env.episodes.english import article, noun
+from policies.recent import Recent
 from policies.recognition.config import WHERE, OwlConfig
 from policies.recognition.hub import load_pretrained, read
-from policies.recognition.matching.base import casting, device_of
+from policies.recognition.matching.base import device_of
 from policies.recognition.place import Box
+from policies.weights import casting
 
 _NOTE = f"{WHERE}.only=[IIN] does without"
 _CONTEXT = 16
@@ -88,18 +89,13 @@ class OwlDetector:
         self._model = load_pretrained(Owlv2ForObjectDetection, config.model, "owlv2", f"{where}.model", _NOTE)
         self._model.to(self.device)
         self._processor = read(Owlv2Processor, config.model, f"{where}.model", _NOTE)
-        self._cache: OrderedDict[tuple[str, ...], torch.Tensor] = OrderedDict()
+        self._queries: Recent[torch.Tensor] = Recent(config.cache)
 
     def query(self, modality: str, text: str) -> torch.Tensor:
         """(D,) the query of a category ("ON") or a description ("TN"), from memory where it is known."""
         words = noun(text).some() if modality == "ON" else article(head(text))
         sentences = tuple(t.replace("{}", words) for t in self.config.templates)
-        if sentences not in self._cache:
-            self._cache[sentences] = functional.normalize(self.texts(sentences).mean(0), dim=0)
-            if len(self._cache) > self.config.cache:
-                self._cache.popitem(last=False)
-        self._cache.move_to_end(sentences)
-        return self._cache[sentences]
+        return self._queries.of(sentences, lambda: functional.normalize(self.texts(sentences).mean(0), dim=0))
 
     def texts(self, texts: Sequence[str]) -> torch.Tensor:
         """(N, D) embeddings of length 1 of N texts."""

@@ -7,7 +7,6 @@ Modalities that `PretrainedConfig.only` leaves out are seen to by another recogn
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from functools import cache
 from math import degrees
@@ -19,6 +18,7 @@ import torch
 from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.heatmaps.config import EncoderError, OpenClipConfig
+from policies.recent import Recent
 from policies.recognition.base import Candidate, Recognizer
 from policies.recognition.config import (
     EXTRA,
@@ -61,8 +61,8 @@ class PretrainedRecognizer:
         self.min_width = max(self.config.min_width, self._rest.min_width if self._rest else 0)
         self.goal_image = self.config.matching.photo if "IIN" in chosen else 0
         self.name = self._title(others)
-        self._photos: OrderedDict[Hashable, Features] = OrderedDict()
-        self._texts: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._photos: Recent[Features] = Recent(self.config.matching.cache)
+        self._texts: Recent[np.ndarray] = Recent(self.config.owl.cache)
 
     def _title(self, others: list[str]) -> str:
         owl = self.config.owl.model.rstrip("/").rsplit("/", 1)[-1]
@@ -156,13 +156,9 @@ class PretrainedRecognizer:
 
     def _description(self, text: str) -> np.ndarray:
         """(D,) CLIP's embedding of a description, from memory where it is known."""
-        assert self._clip is not None
-        if text not in self._texts:
-            self._texts[text] = self._clip.texts([text])[0]
-            if len(self._texts) > self.config.owl.cache:
-                self._texts.popitem(last=False)
-        self._texts.move_to_end(text)
-        return self._texts[text]
+        clip = self._clip
+        assert clip is not None
+        return self._texts.of(text, lambda: clip.texts([text])[0])
 
     def _add(self, found: list[Candidate], frame: Frame, goal: int, score: float, box: Box) -> None:
         if score < self.config.thresholds.emit:
@@ -176,16 +172,12 @@ class PretrainedRecognizer:
     def _photo(self, goal: TeamGoal) -> Features:
         """The features of a goal's image, from memory where it is known. Images are looked at one by one, so
         that nothing depends on which others were there."""
-        assert self._matcher is not None
-        if goal.image is None:
+        matcher, image = self._matcher, goal.image
+        assert matcher is not None
+        if image is None:
             raise RecognizerError("an image goal came without its image; the pretrained recogniser needs it")
-        key = (goal.image.shape, hashlib.sha256(goal.image.tobytes()).digest())
-        if key not in self._photos:
-            self._photos[key] = self._matcher.features([goal.image])[0]
-            if len(self._photos) > self.config.matching.cache:
-                self._photos.popitem(last=False)
-        self._photos.move_to_end(key)
-        return self._photos[key]
+        key = (image.shape, hashlib.sha256(image.tobytes()).digest())
+        return self._photos.of(key, lambda: matcher.features([image])[0])
 
     def _match(self, frames: Sequence[Frame], goals: Sequence[int], found: list[list[Candidate]]) -> None:
         from policies.recognition.matching.geometry import verify  # OpenCV is needed only here

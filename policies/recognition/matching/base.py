@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -13,8 +12,6 @@ import torch
 
 from policies.recognition.config import EXTRA, WHERE, MatchingConfig, RecognizerError
 from policies.weights import pick_device
-
-_AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -98,12 +95,6 @@ def device_of(name: str, where: str) -> torch.device:
         return pick_device(name)
     except ValueError as error:
         raise RecognizerError(f"{where}.{error}") from error
-
-
-def casting(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Half precision for the products inside, where it was asked for."""
-    half = _AUTOCAST.get(precision)
-    return torch.autocast(device.type, half, enabled=half is not None)
 
 
 def stacked(images: Sequence[np.ndarray], device: torch.device) -> torch.Tensor:

@@ -19,11 +19,11 @@ from policies.recognition.matching.base import (
     NONE,
     Features,
     Matches,
-    casting,
     device_of,
     picked,
     stacked,
 )  # fmt: skip
+from policies.weights import casting
 
 _NOTE = "its licence allows non-commercial research only; matching.kind=xfeat needs no download"
 

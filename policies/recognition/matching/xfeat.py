@@ -16,11 +16,11 @@ from policies.recognition.matching.base import (
     NONE,
     Features,
     Matches,
-    casting,
     device_of,
     picked,
     stacked,
 )  # fmt: skip
+from policies.weights import casting
 
 
 class XFeatMatcher:
