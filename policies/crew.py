@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose, forward
 from hm3dm3_env.mapping import FREE
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import declare
 from policies.base import TeamTask
 from policies.frontiers import FrontierConfig, Frontiers, find_frontiers
 from policies.heatmaps.maps import HeatConfig, HeatMaps
-from policies.planner import FORWARD, LEFT, LOOK_DOWN, LOOK_UP, RIGHT, Field, MapPlanner, PlannerConfig, face
+from policies.planner import LEFT, LOOK_DOWN, PlannerConfig, face
 from policies.recognition.tracker import Track, Tracker, TrackerConfig
+from policies.walker import Legs, Walker
 
 
 @dataclass(frozen=True)
@@ -62,54 +62,35 @@ STAGES = ("scan", "search", "help", "approach", "verify", "declare", "wait")
 
 
 @dataclass
-class _Robot:
-    scan: int
+class _Robot(Legs):
+    scan: int = 0
     stage: str = "scan"
     """One of STAGES: what its last action was for."""
-    path: np.ndarray | None = None
-    goal_point: np.ndarray | None = None
-    age: int = 0
-    crossed: int = 0
-    """Grown cells on what is left of the path; it is blocked when there are more."""
-    last: Pose | None = None
-    last_action: int = 0
     track: Track | None = None
     peeks: int = 0
-    bumps: int = 0
-    """In a row."""
-    escape: list[int] = field(default_factory=list)
-    """Actions that free a robot that bumped."""
 
 
-class Crew:
+class Crew(Walker):
     """The state of the lower level for one episode."""
 
     def __init__(self, task: TeamTask, config: CrewConfig) -> None:
         shared = task.shared
+        super().__init__(shared, config.planner, config.replan)
         self.config, self.recognizer, self.encoder = config, task.recognizer, task.encoder
-        self.planner = MapPlanner(shared.map, shared.body, config.planner)
         self.tracker = Tracker(config.tracker, len(shared.goals))
         self.heat = HeatMaps(config.heat, shared.map, len(shared.goals)) if config.use_heat else None
-        self.robots = [_Robot(config.first_scan) for _ in shared.poses]
+        self.robots = [_Robot(scan=config.first_scan) for _ in shared.poses]
+        self._legs = [*self.robots]
         self.done: list[np.ndarray] = []
         self.looked: list[np.ndarray] = [p.position for p in shared.poses]
         self._frontiers: Frontiers | None = None
         self._frontiers_step = -1
-        self._fields: dict[tuple[int, int], Field] = {}
 
     # -- seeing --------------------------------------------------------------------------------------------
 
     def look(self, shared: SharedState) -> bool:
         """Take in the step's frames; returns whether a goal got its first accepted candidate."""
-        self.shared = shared
-        self._fields = {}
-        fresh = []
-        for robot, frame, pose, alive in zip(self.robots, shared.frames, shared.poses, shared.alive):
-            if robot.last is not None and robot.last_action == FORWARD:
-                self._feel(robot, pose)
-            if alive and pose != robot.last:
-                fresh.append(frame)
-            robot.last = pose
+        fresh = [shared.frames[k] for k in self.arrived(shared)]
         appeared = False
         for seen in self.recognizer.candidates(fresh, shared.unresolved) if fresh else []:
             appeared |= self.tracker.update(seen)
@@ -117,34 +98,6 @@ class Crew:
             self.heat.update(fresh, self.encoder)
         self.planner.update()
         return appeared
-
-    def map_changed(self) -> None:
-        """Take in that the map grew after `look`."""
-        self._fields = {}
-        self.planner.update()
-
-    def _feel(self, robot: _Robot, pose: Pose) -> None:
-        """A forward that hardly moved was a bump: what is ahead blocks, whatever the depth said. After n
-        bumps in a row a robot turns n times, to alternating sides, before it goes on."""
-        assert robot.last is not None
-        if np.hypot(pose.x - robot.last.x, pose.z - robot.last.z) >= 0.1:
-            robot.bumps = 0
-        else:
-            robot.bumps += 1
-            robot.path = None
-            side, turns = (LEFT if robot.bumps % 2 else RIGHT), robot.bumps
-            if robot.bumps > 6:  # five of twelve directions at a time visits them all
-                side, turns = LEFT, 5
-            robot.escape = [side] * turns + [FORWARD]
-            reach = self.shared.body.radius + self.shared.map.cell
-            self.shared.map.mark_occupied(pose.position + forward(pose.heading) * reach)
-
-    def field(self, agent: int, hope: int = 0) -> Field:
-        """Distances from a robot (see `MapPlanner.field`), once a step."""
-        key = (agent, hope)
-        if key not in self._fields:
-            self._fields[key] = self.planner.field(self.shared.poses[agent], hope)
-        return self._fields[key]
 
     def frontiers(self, fresh: bool = True) -> Frontiers:
         """Frontiers that are still worth a trip: of this step, or (not `fresh`) of at most `refresh` steps
@@ -206,11 +159,6 @@ class Crew:
 
     # -- doing ---------------------------------------------------------------------------------------------
 
-    def chosen(self, agent: int, action: int) -> int:
-        """Remember what a robot does, to notice bumps."""
-        self.robots[agent].last_action = action
-        return action
-
     def scanning(self, agent: int) -> bool:
         """Whether a robot is in the middle of looking around."""
         return self.robots[agent].scan > 0
@@ -244,7 +192,7 @@ class Crew:
         if self.at(agent, point):
             self._finish(point)
             return self.look_around(agent)
-        action = self._walk(agent, point)
+        action = self.walk(agent, point)
         if action is None:
             self._finish(point)
         return action
@@ -272,7 +220,7 @@ class Crew:
         robot.stage = "approach"
         gap = np.hypot(pose.x - track.point[0], pose.z - track.point[2])
         if gap > self.config.stop and robot.peeks == 0:
-            action = self.level(agent) or self._walk(agent, track.point, slack=1.2)
+            action = self.level(agent) or self.walk(agent, track.point, slack=1.2)
             if action is not None:
                 return action
         robot.stage = "verify"
@@ -302,40 +250,6 @@ class Crew:
             if track in self.tracker.tracks[goal]:
                 self.tracker.reject(track)  # out of reach
         return None
-
-    def level(self, agent: int) -> int | None:
-        """The action back to a level camera; None if it is level."""
-        pose = self.shared.poses[agent]
-        return LOOK_UP if pose.pitch < -0.1 else LOOK_DOWN if pose.pitch > 0.1 else None
-
-    def _walk(self, agent: int, point: np.ndarray, slack: float = 0.3) -> int | None:
-        robot, pose = self.robots[agent], self.shared.poses[agent]
-        if robot.escape:
-            return robot.escape.pop(0)
-        crossed = 0 if robot.path is None else self.planner.crossed(robot.path)
-        stale = (
-            robot.path is None
-            or robot.age >= self.config.replan
-            or robot.goal_point is None
-            or np.hypot(*(robot.goal_point - point)[[0, 2]]) > 0.25
-            or crossed > robot.crossed
-        )
-        if stale:
-            path = np.zeros((0, 3))
-            for hope in range(3):
-                if not len(path):
-                    path = self.planner.route(pose, point, slack, hope)
-            if not len(path):
-                return None
-            robot.path, robot.goal_point, robot.age = path, point, 0
-            crossed = self.planner.crossed(path)
-        assert robot.path is not None
-        robot.crossed = crossed
-        robot.age += 1
-        action, robot.path = self.planner.steer(pose, robot.path)
-        if action is None:
-            robot.path = None
-        return action
 
 
 def near_any(point: np.ndarray, places: Sequence[np.ndarray], radius: float) -> bool:

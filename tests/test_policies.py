@@ -263,7 +263,7 @@ def test_a_finished_frontier_is_out_at_once(play_rooms: Play) -> None:
     crew, _ = crew_after(play_rooms, 12)
     points = crew.frontiers().points
     assert len(points)
-    crew._walk = lambda *_: None  # type: ignore[method-assign]  # out of reach
+    crew.walk = lambda *_: None  # type: ignore[method-assign]  # out of reach
     crew.config = CrewConfig(arrive=0.0, use_heat=False)
     assert crew.explore(0, points[0]) is None
     left = crew.frontiers().points
