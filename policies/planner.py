@@ -282,6 +282,13 @@ def _march(passable: np.ndarray, sources: np.ndarray) -> np.ndarray:
     """Fast-marching distances in cells from (S, 2) cells; inf where unreachable."""
     phi = np.ma.MaskedArray(np.ones(passable.shape), ~passable)
     phi[tuple(sources.T)] = -1
+    front = np.zeros(passable.shape, bool)
+    for step in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+        front[tuple((sources + step).clip(0, np.array(passable.shape) - 1).T)] = True
+    if not (front & (phi > 0).filled(False)).any():  # walled in: scikit-fmm would find no front to start from
+        alone = np.full(passable.shape, np.inf, np.float32)
+        alone[tuple(sources.T)] = 0
+        return alone
     result = np.ma.filled(skfmm.distance(phi), np.inf).astype(np.float32)
     return np.where(np.isfinite(result), np.maximum(result, 0), np.inf).astype(np.float32)
 

@@ -82,6 +82,14 @@ class Walker:
             self._fields[key] = self.planner.field(self.shared.poses[agent], hope)
         return self._fields[key]
 
+    def escaping(self, agent: int) -> bool:
+        """Whether a robot is about to get free of what it bumped into."""
+        return bool(self._legs[agent].escape)
+
+    def walled_in(self, agent: int) -> bool:
+        """Whether the map leaves a robot nowhere to go, as after bumps in a narrow place."""
+        return bool(np.isfinite(self.field(agent, 2).distance).sum() <= 1)
+
     def chosen(self, agent: int, action: int) -> int:
         """Remember what a robot does, to notice bumps."""
         self._legs[agent].last_action = action

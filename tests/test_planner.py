@@ -238,3 +238,14 @@ def test_short_frontiers_are_ignored() -> None:
     assert len(frontiers(room_with_two_doors(), FrontierConfig(min_length=1.0)).points) == 1
     nothing = frontiers(room_with_two_doors(), FrontierConfig(min_length=5.0))
     assert nothing.points.shape == (0, 3) and nothing.sizes.shape == (0,)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_robot_that_is_walled_in_reaches_nothing_but_where_it_is(solver: str) -> None:
+    shared = open_map()
+    paint(shared, (-1, -1), (1, 1), OCCUPIED)
+    plan, here = planner(shared, solver=solver), Pose(0, 0, 0, 0.0)
+    field = plan.field(here, 2)
+    assert np.isfinite(field.distance).sum() == 1
+    assert field.distance[tuple(plan.blocks(field, here.position[None])[0])] == 0
+    assert not len(plan.route(here, np.array([3.0, 0, 3.0]), 0.3, 2))
