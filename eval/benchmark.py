@@ -5,7 +5,8 @@
     python -m eval.benchmark 'method=[mine]' 'variants={mine: {policy: higa, checkpoint: out/dagger.pt}}'
 
 A method is a policy's name, or the name of a variant: a policy with a config of its own. A variant may have
-other eyes than the rest (`eyes: {recogniser: perfect}`), and several checkpoints, one a training seed
+other eyes than the rest (`eyes: {recogniser: perfect}`), another camera (`camera: {hfov_deg: 79}`) or another
+vision-language model (`vlm: {base_url: ..., model: ...}`), and several checkpoints, one a training seed
 (`checkpoint: [a.pt, b.pt]`): each is evaluated, and the row is their mean.
 """
 
@@ -15,9 +16,9 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -25,7 +26,7 @@ from eval.claim import claim
 from eval.costs import decision_costs, save_clock
 from eval.table import table
 from hm3dm3_env.cli import build, command
-from hm3dm3_env.env import EnvConfig, HM3DM3ParallelEnv
+from hm3dm3_env.env import EnvConfig
 from hm3dm3_env.episodes.schema import Episode, load_split, split_digest
 from hm3dm3_env.files import data_root, json_bytes, sha256, write_atomic
 from hm3dm3_env.mapping import MapConfig
@@ -35,12 +36,13 @@ from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
-from hm3dm3_env.vlm.client import VlmConfig
+from hm3dm3_env.vlm.session import EpisodeVlm, VlmChoice
 from hm3dm3_env.workers import cpu_model, run_all
-from policies.base import make_policy
+from policies.base import TeamPolicy, make_policy
 from policies.eyes import Clock, EyesConfig, make_eyes
-from policies.rollout import BRIEF, SMALL, make_env, play
+from policies.rollout import BRIEF, SMALL, asks_vlm, make_env, play, sees_by_vlm
 
+T = TypeVar("T")
 TRIES = 3
 """How often an episode is begun when the simulator's process dies in it (ours)."""
 
@@ -78,6 +80,9 @@ class BenchmarkConfig:
     """What policies get as observations; add keys for a method that reads them
     (observation.keys=[rgb,depth,...])."""
     eyes: EyesConfig = field(default_factory=EyesConfig)
+    vlm: VlmChoice = field(default_factory=VlmChoice)
+    """The vision-language model of methods that ask one: simulated, unless vlm.base_url and vlm.model name a
+    real one."""
 
 
 def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
@@ -114,9 +119,9 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     out = Path(config.out)
     spaces: dict[str, str] = {}
     for name, spec in specs.items():
-        key = repr(spec["eyes"])
+        key = repr((spec["eyes"], spec["camera"]))
         if key not in spaces:
-            spaces[key] = _check_eyes(config, spec["eyes"])
+            spaces[key] = _check_eyes(config, spec)
         claim(out / "records" / name, _settings(config, name, spec, spaces[key]))
     _run(config, specs, episodes, out)
     records = {name: [load_record(_path(out, name, e.id)) for e in episodes] for name in specs}
@@ -147,25 +152,21 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
 
 def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
     """What is evaluated for a row, by the name of its records: a run, or one for each checkpoint. A run is
-    {"policy": ..., "config": {...}, "eyes": ..., "weights": hashes of the files that it loaded}; its policy
-    and its eyes can be made."""
+    {"policy": ..., "config": {...}, "eyes": ..., "camera": ..., "vlm": ... (None: it asks none), "weights":
+    hashes of the files that it loaded}; its policy, its eyes and its VLM can be made."""
     variants = config.variants or {}
     if name not in variants:
-        value = {"policy": name}
+        value: dict[str, Any] = {"policy": name}
     elif isinstance(variants[name], Mapping) and "policy" in variants[name]:
         value = dict(variants[name])
     else:
         raise ValueError(f"variants.{name}: needs policy=<name>")
-    policy, eyes = value.pop("policy"), value.pop("eyes", {})
-    if not isinstance(policy, str) or not isinstance(eyes, Mapping):
-        raise ValueError(
-            f"variants.{name}: policy is a name, and eyes are settings such as {{recogniser: perfect}}"
-        )
-    eyes = _merge(asdict(config.eyes), eyes)
-    try:
-        seen = build(EyesConfig, **eyes)
-    except ValueError as error:
-        raise ValueError(f"variants.{name}.eyes: {error}") from error
+    policy = value.pop("policy")
+    if not isinstance(policy, str):
+        raise ValueError(f"variants.{name}: policy is a name, not {policy!r}")
+    seen = _own(config.eyes, value, f"variants.{name}", "eyes")
+    camera = _own(config.camera, value, f"variants.{name}", "camera")
+    vlm = _own(config.vlm, value, f"variants.{name}", "vlm")
     files = value.get("checkpoint")
     many = isinstance(files, (list, tuple))
     out = {}
@@ -178,23 +179,36 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
             "policy": policy,
             "config": own,
             "eyes": seen,
+            "camera": camera,
+            "vlm": vlm if asks_vlm(made) else None,
             "weights": digest,
             "whole": _whole(made, own),
         }
+        if asks_vlm(made):
+            EpisodeVlm(vlm)  # one that cannot be asked ends here
     if not out:
         raise ValueError(f"variants.{name}.checkpoint: an empty list; give a file or several")
     return out
 
 
+def _own(base: T, variant: dict[str, Any], where: str, key: str) -> T:
+    """The run's settings under a key, changed by what a variant has of its own there, which is taken out of
+    it."""
+    change = variant.pop(key, {})
+    if not isinstance(change, Mapping):
+        raise ValueError(f"{where}.{key} are settings such as {{name: value}}, not {change!r}")
+    try:
+        return build(type(base), **_merge(asdict(base), change))  # type: ignore[call-overload]
+    except ValueError as error:
+        raise ValueError(f"{where}.{key}: {error}") from error
+
+
 def _whole(policy: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a policy, defaults included (another release may have others), without the files of its
-    weights, which count by their content, and of a VLM what decides its answers."""
+    weights, which count by their content."""
     settings = getattr(policy, "config", None)
-    if not is_dataclass(settings):
-        return {k: v for k, v in given.items() if k != "checkpoint"}
-    vlm = getattr(settings, "vlm", None)
-    known = {"vlm": vlm.public()} if isinstance(vlm, VlmConfig) else {}
-    return {k: v for k, v in asdict(settings).items() if k not in ("checkpoint", "device")} | known  # type: ignore[arg-type]
+    known = asdict(settings) if is_dataclass(settings) else given  # type: ignore[arg-type]
+    return {k: v for k, v in known.items() if k not in ("checkpoint", "device")}
 
 
 def _merge(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,11 +216,11 @@ def _merge(base: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     return {**base, **change, **nested}
 
 
-def _env_config(config: BenchmarkConfig) -> EnvConfig:
+def _env_config(config: BenchmarkConfig, camera: Camera) -> EnvConfig:
     return EnvConfig(
         split=config.split,
         data=config.data,
-        camera=config.camera,
+        camera=camera,
         body=config.body,
         sim=config.sim,
         task=config.task,
@@ -214,17 +228,19 @@ def _env_config(config: BenchmarkConfig) -> EnvConfig:
     )
 
 
-def _check_eyes(config: BenchmarkConfig, seen: EyesConfig) -> str:
-    """The space of the encoder. Eyes that cannot be made, or do not suit the camera, end here, and weights
-    are downloaded once, before workers ask for them."""
-    eyes = make_eyes(seen)
-    make_env(_env_config(config), *eyes).close()
+def _check_eyes(config: BenchmarkConfig, spec: Mapping[str, Any]) -> str:
+    """The space of a run's encoder. Eyes that cannot be made, or do not suit the camera, end here, and
+    weights are downloaded once, before workers ask for them."""
+    eyes = make_eyes(spec["eyes"])
+    make_env(_env_config(config, spec["camera"]), *eyes).close()
     return eyes[1].space
 
 
 def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder: str) -> dict[str, Any]:
     """What decides a method's records; weights by their content, a VLM without its address."""
-    rest = {key: asdict(getattr(config, key)) for key in ("camera", "body", "task", "map", "observation")}
+    rest = {key: asdict(getattr(config, key)) for key in ("body", "task", "map", "observation")}
+    if spec["vlm"] is not None:
+        rest["vlm"] = spec["vlm"].public()
     return {
         "method": name,
         "policy": spec["policy"],
@@ -235,6 +251,7 @@ def _settings(config: BenchmarkConfig, name: str, spec: dict[str, Any], encoder:
         "seed": config.seed,
         "encoder": encoder,
         "eyes": asdict(spec["eyes"]),
+        "camera": asdict(spec["camera"]),
         "sim": {"backend": config.sim.backend, "navmesh": config.sim.navmesh},
         **rest,
     }
@@ -273,44 +290,30 @@ def _run(
 
 
 _worker: dict[str, Any] = {}
+_policies: dict[str, tuple[TeamPolicy, EpisodeVlm | None]] = {}
 
 
 def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str) -> None:
-    """Play one episode and save its record; environments (one for each kind of eyes) and policies are kept in
-    the worker."""
-    key = repr(
-        (
-            config.split,
-            config.data,
-            config.camera,
-            config.body,
-            config.sim,
-            config.task,
-            config.map,
-            config.observation,
-            spec["eyes"],
-        )
-    )
-    if key not in _worker:
-        _one_thread()
-        eyes = make_eyes(spec["eyes"])
-        made = make_env(_env_config(config), *eyes)
-        _worker[key] = {
-            "eyes": eyes,
-            "env": made,
-            "episodes": {e.id: e for e in made.episodes},
-            "policies": {},
-        }
-    tools = _worker[key]
+    """Play one episode and save its record; environments (one for each kind of eyes and camera), policies and
+    VLMs are kept in the worker."""
     policy = repr(spec)
-    if policy not in tools["policies"]:
-        tools["policies"][policy] = make_policy(spec["policy"], spec["config"])
-    env: HM3DM3ParallelEnv = tools["env"]
-    mine, task, eyes = tools["policies"][policy], tools["episodes"][episode], tools["eyes"]
+    if policy not in _policies:
+        _one_thread()
+        made = make_policy(spec["policy"], spec["config"])
+        _policies[policy] = made, None if spec["vlm"] is None else _make_vlm(spec["vlm"], config.workers)
+    mine, vlm = _policies[policy]
+    same = (config.split, config.data, config.body, config.sim, config.task, config.map, config.observation)
+    key = repr((same, spec["eyes"], spec["camera"], sees_by_vlm(mine)))
+    if key not in _worker:
+        eyes = make_eyes(spec["eyes"])
+        env = make_env(_env_config(config, spec["camera"]), *eyes, mine)
+        _worker[key] = {"eyes": eyes, "env": env, "episodes": {e.id: e for e in env.episodes}}
+    tools = _worker[key]
+    env, task, eyes = tools["env"], tools["episodes"][episode], tools["eyes"]
     for attempt in range(TRIES):
         clock = Clock()
         try:
-            record: EpisodeRecord = play(env, mine, task, eyes, name, config.seed, clock=clock)
+            record: EpisodeRecord = play(env, mine, task, eyes, name, config.seed, clock=clock, vlm=vlm)
         except SimulatorDied as error:
             if attempt == TRIES - 1:
                 raise
@@ -319,6 +322,11 @@ def _play(config: BenchmarkConfig, spec: dict[str, Any], name: str, episode: str
             save_clock(clock, _path(Path(config.out), name, episode, "costs"))
             record.save(_path(Path(config.out), name, episode))
             return
+
+
+def _make_vlm(config: VlmChoice, workers: int) -> EpisodeVlm:
+    """A worker's VLM, with its share of the requests that the run may send."""
+    return EpisodeVlm(replace(config, requests_per_minute=config.requests_per_minute / workers))
 
 
 def _one_thread() -> None:

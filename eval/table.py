@@ -18,6 +18,7 @@ COLUMNS = (
     "makespan",
     "wrong",
     "never",
+    "camera",
     "recogniser",
     "encoder",
     "privileged",
@@ -55,6 +56,7 @@ def rows(summary: dict[str, Any]) -> list[list[str]]:
                 f"{s['makespan']:.1f} m",
                 str(s["wrong"]),
                 str(s["never"]),
+                s["camera"],
                 s["recogniser"],
                 s["encoder"] or "-",
                 "yes" if s["privileged"] else "no",
@@ -84,6 +86,20 @@ def cost_rows(costs: dict[str, dict[str, Any]]) -> list[list[str]]:
     return found
 
 
+def level_rows(costs: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """The cells of what each level of questions to a VLM costs, header first; empty where none was asked."""
+    head = ["method", "VLM", "level", "calls", "tokens read", "written", "seconds a call"]
+    found = [[*head, "refused", "lost", "unfit", "failed", "cost"]]
+    for name, c in costs.items():
+        for level, use in c.get("levels", {}).items():
+            numbers = [_number(use[key]) for key in ("calls", "tokens_in", "tokens_out")]
+            seconds = "-" if use["seconds"] is None else f"{use['seconds']:.3f}"
+            wrong = [f"{use[key]:.2f}" for key in ("refused", "lost", "unfit", "failed")]
+            cost = f"{use['cost']:.4f}" if use["cost"] else "-"
+            found.append([name, c["vlm"] or "-", level.rpartition(".")[2], *numbers, seconds, *wrong, cost])
+    return found if len(found) > 1 else []
+
+
 def _signed(value: float, ci: list[float]) -> str:
     return f"{100 * value:+.1f} [{100 * ci[0]:+.1f}, {100 * ci[1]:+.1f}]"
 
@@ -103,20 +119,27 @@ def table(summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, Any]
     """Plain text: what was evaluated, the rows, differences to the method `against`, what decisions cost on
     this machine (which is the only part that differs from run to run), and the command."""
     first = next(iter(summary.values()))
+    cameras = {s["camera"] for s in summary.values()}
+    camera = f"camera {first['camera']}; " if len(cameras) == 1 else ""
     head = (
         f"split {first['split']}: {first['episodes']} episodes, {first['goals']} goals, "
-        f"{first['scenes']} scenes; seed {first['seed']}; camera {first['camera']}; "
+        f"{first['scenes']} scenes; seed {first['seed']}; {camera}"
         f"simulator {first['simulator']}; "
         f"mean oracle makespan d* {first['oracle_makespan']:.1f} m"
     )
+    cells = rows(summary)
+    if len(cameras) == 1:
+        column = COLUMNS.index("camera")
+        cells = [row[:column] + row[column + 1 :] for row in cells]
     foot = (
         "SR, SPL, ON, TN, IIN and episode success in percent; [95% bootstrap interval over episodes]; "
         "makespan: longest path of the team; seeds: trainings that a row is the mean of, their lowest and "
         "highest SR. The encoder makes heat maps, for methods that use them. Simulated eyes read the scene's "
-        "truth through a noise model: such rows compare coordination, not perception. Episodes of one house "
+        "truth through a noise model, and so does a simulated VLM: such rows compare coordination, not "
+        "perception. Episodes of one house "
         "are alike, so intervals over houses would be wider."
     )
-    lines = [head, "", *_align(rows(summary)), "", foot]
+    lines = [head, "", *_align(cells), "", foot]
     gains = differences(summary, against)
     if gains:
         lines += ["", "Paired differences in points, over the same episodes [95% bootstrap interval]", ""]
@@ -126,5 +149,11 @@ def table(summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, Any]
         f"Cost: a step of the team, median of episodes ({cpu_model()}); calls and tokens an episode",
         "",
     ]
-    lines += [*_align(cost_rows(costs)), "", f"made by: {made_by}"]
+    lines += [*_align(cost_rows(costs)), ""]
+    levels = level_rows(costs)
+    if levels:
+        lines += ["VLM by level of questions: means of an episode; refused: status 429, lost: no response,"]
+        lines += ["unfit: no JSON or not by the schema, failed: no usable answer after repeats", ""]
+        lines += [*_align(levels), ""]
+    lines += [f"made by: {made_by}"]
     return "\n".join(lines) + "\n"

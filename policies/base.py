@@ -16,6 +16,7 @@ import numpy as np
 
 from hm3dm3_env.cli import build
 from hm3dm3_env.shared import Privileged, SharedState
+from hm3dm3_env.vlm.session import VlmView
 from policies.heatmaps.base import Similarity
 from policies.recognition.base import Detector
 
@@ -31,6 +32,7 @@ class TeamTask:
         recognizer, encoder: the eyes, ready for this episode (the same for all methods). Nothing of the
             truth that simulated eyes read hangs on them.
         rng: the policy's own random numbers for this episode.
+        vlm: the vision-language model, for policies that ask one (`TeamPolicy`).
         privileged: the truth, for privileged policies only.
     """
 
@@ -38,13 +40,19 @@ class TeamTask:
     recognizer: Detector
     encoder: Similarity
     rng: np.random.Generator
+    vlm: VlmView | None = None
     privileged: Privileged | None = None
 
 
 class TeamPolicy(Protocol):
     """A method under evaluation. `privileged` methods are marked in every table; one that looks with the
     recogniser all the same has `sees = True`, so that the table says with which. A method that loads weights
-    may list their files in `weights`: an evaluation is not continued with others."""
+    may list their files in `weights`: an evaluation is not continued with others.
+
+    A method that asks a vision-language model has `answers`: by level of its questions, what the simulated
+    model says (`hm3dm3_env.vlm.simulated.Answer`). One that sees with it alone has `recognises_by_vlm =
+    True`: it gets colour frames, and photos of at least `goal_image` pixels a side; tables name the model as
+    its recogniser."""
 
     privileged: bool = False
 
@@ -56,8 +64,9 @@ class TeamPolicy(Protocol):
         knowledge."""
 
     def record(self) -> dict[str, Any]:
-        """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing. What a method used of
-        a VLM stands under "vlm" (`hm3dm3_env.vlm.simulated.EpisodeVlm.record`); tables show it."""
+        """JSON for the EpisodeRecord: assignments, what recognition saw; {} if nothing. Under "vlm" stands
+        what was asked of a VLM (`hm3dm3_env.vlm.session.EpisodeVlm.record`, added by whoever plays the
+        episode), with what a method adds to it here."""
 
 
 _BUILT_IN: dict[str, tuple[str, str]] = {
@@ -67,6 +76,7 @@ _BUILT_IN: dict[str, tuple[str, str]] = {
     "ego_swarm": ("policies.ego_swarm", "EgoSwarmPolicy"),
     "vlfm": ("policies.vlfm", "VlfmPolicy"),
     "dm3_nav": ("policies.dm3_nav.policy", "Dm3NavPolicy"),
+    "lavira_m3": ("policies.lavira_m3.policy", "LaviraM3Policy"),
     "co_navgpt2": ("policies.co_navgpt2.policy", "CoNavGpt2Policy"),
     "higa_rule": ("higa.policy", "HigaRulePolicy"),
     "higa": ("higa.policy", "HigaPolicy"),

@@ -68,11 +68,13 @@ class Clock:
         total: seconds in the policy's `act`, the eyes included.
         eyes: seconds of them in the recogniser and the encoder.
         steps: team steps decided.
+        vlm: level of a question to a vision-language model -> seconds that each took.
     """
 
     total: float = 0.0
     eyes: float = 0.0
     steps: int = 0
+    vlm: dict[str, list[float]] = field(default_factory=dict)
 
     @contextmanager
     def act(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from hm3dm3_env.observe import ObservationConfig
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.sim.base import Camera
+from hm3dm3_env.vlm.session import EpisodeVlm, VlmChoice
 from policies.base import TeamPolicy, TeamTask
 from policies.eyes import Clock, shielded
 from policies.heatmaps.base import Encoder
@@ -31,8 +32,11 @@ BRIEF = ObservationConfig(keys=("pose", "alive", "goal_unresolved"))
 cheap."""
 
 
-def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3DM3ParallelEnv:
-    """An environment that renders what the eyes need besides what the observation has.
+def make_env(
+    config: EnvConfig, recognizer: Recognizer, encoder: Encoder, policy: TeamPolicy | None = None
+) -> HM3DM3ParallelEnv:
+    """An environment that renders what the eyes need besides what the observation has, and what a policy that
+    sees with a vision-language model needs.
 
     Raises:
         ValueError: the camera's frames are too narrow for the eyes.
@@ -45,11 +49,24 @@ def make_env(config: EnvConfig, recognizer: Recognizer, encoder: Encoder) -> HM3
                 f"{camera.width} x {camera.height}; set camera.width=360 camera.height=640 (the benchmark's)"
             )
     observation = config.observation
-    if (recognizer.needs_rgb or encoder.needs_rgb) and "rgb" not in observation.keys:
+    by_vlm = sees_by_vlm(policy)
+    if (recognizer.needs_rgb or encoder.needs_rgb or by_vlm) and "rgb" not in observation.keys:
         observation = replace(observation, keys=(*observation.keys, "rgb"))
     semantic = recognizer.needs_semantic or encoder.needs_semantic
     photo = max(config.goal_image or observation.image_size, recognizer.goal_image, encoder.goal_image)
+    if by_vlm:
+        photo = max(photo, getattr(policy, "goal_image", 0))
     return HM3DM3ParallelEnv(replace(config, observation=observation, semantic=semantic, goal_image=photo))
+
+
+def sees_by_vlm(policy: TeamPolicy | None) -> bool:
+    """Whether a policy's only eyes are a vision-language model."""
+    return bool(getattr(policy, "recognises_by_vlm", False))
+
+
+def asks_vlm(policy: TeamPolicy) -> bool:
+    """Whether a policy asks a vision-language model."""
+    return getattr(policy, "answers", None) is not None
 
 
 def episode_seed(seed: int, episode: str) -> int:
@@ -66,10 +83,12 @@ def play(
     seed: int,
     watch: Callable[[SharedState], None] | None = None,
     clock: Clock | None = None,
+    vlm: EpisodeVlm | None = None,
 ) -> EpisodeRecord:
     """Play `episode` to its end and return the record.
 
     Args:
+        vlm: for policies that ask one; the simulated one, if none is given.
         watch: called with the team's knowledge before every step.
         clock: counts the time that decisions take.
     """
@@ -82,7 +101,14 @@ def play(
     encoder.reset(shared.goals, own, truth)
     clock = clock or Clock()
     told, sees = bool(policy.privileged), bool(getattr(policy, "sees", False))
-    policy.reset(TeamTask(shared, *shielded(eyes, clock), _policy_rng(own), truth if told else None))
+    if not asks_vlm(policy):
+        vlm = None
+    else:
+        vlm = vlm or EpisodeVlm(VlmChoice())
+        vlm.begin(episode.id, own, policy.answers, truth)  # type: ignore[attr-defined]
+    view = None if vlm is None else vlm.view()
+    seeing = shielded(eyes, clock)
+    policy.reset(TeamTask(shared, *seeing, _policy_rng(own), view, truth if told else None))
     while not env.rules.over:
         shared = env.shared
         if watch is not None:
@@ -93,8 +119,13 @@ def play(
         env.advance([actions.get(name, 0) for name in env.possible_agents])
     blind = told and not sees
     used = ("none", "none") if blind else (recognizer.name, encoder.name)
-    privileged = told or recognizer.privileged and not blind
     said = policy.record()
+    if vlm is not None:
+        clock.vlm = vlm.seconds
+        said = {**said, "vlm": {**vlm.record(), **said.get("vlm", {})}}
+        if sees_by_vlm(policy):
+            used, blind = (f"VLM {vlm.name}", "none"), True
+    privileged = told or recognizer.privileged and not blind
     try:
         json_bytes(said)
     except (TypeError, ValueError) as error:

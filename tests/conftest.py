@@ -23,6 +23,7 @@ from hm3dm3_env.episodes.schema import Episode, load_split  # noqa: E402
 from hm3dm3_env.record import EpisodeRecord  # noqa: E402
 from hm3dm3_env.sim.base import Camera  # noqa: E402
 from hm3dm3_env.sim.embedded import EmbeddedSimulator  # noqa: E402
+from hm3dm3_env.vlm.session import EpisodeVlm, VlmChoice  # noqa: E402
 from policies import rollout  # noqa: E402
 from policies.base import TeamPolicy  # noqa: E402
 from policies.eyes import EyesConfig, make_eyes  # noqa: E402
@@ -101,15 +102,18 @@ def play_rooms(data: Path, rooms_episodes: list[Episode]) -> Callable[..., Episo
         eyes: EyesConfig | None = None,
         watch: Any = None,
         keys: tuple[str, ...] = BRIEF.keys,
+        vlm: VlmChoice | None = None,
     ) -> EpisodeRecord:
         eyes = eyes or EyesConfig()
-        if (eyes, keys) not in environments:
+        kind = eyes, keys, rollout.sees_by_vlm(policy)
+        if kind not in environments:
             made = make_eyes(eyes)
             observation = replace(BRIEF, keys=keys)
             config = EnvConfig(split="rooms", data=str(data), camera=Camera(**SMALL), observation=observation)
-            environments[eyes, keys] = (rollout.make_env(config, *made), made)
-        env, made = environments[eyes, keys]
-        return rollout.play(env, policy, rooms_episodes[index], made, "test", seed, watch)
+            environments[kind] = (rollout.make_env(config, *made, policy), made)
+        env, made = environments[kind]
+        asked = None if vlm is None else EpisodeVlm(vlm)
+        return rollout.play(env, policy, rooms_episodes[index], made, "test", seed, watch, vlm=asked)
 
     return run
 

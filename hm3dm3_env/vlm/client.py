@@ -15,6 +15,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import inf
@@ -27,6 +28,8 @@ from PIL import Image
 
 STRUCTURED = ("schema", "object", "none")
 """How a server is asked for JSON: by the schema, as any object, or in words alone."""
+KEPT = 2000
+"""Characters of an answer that does not fit that are kept (ours)."""
 SHOWN = 200
 """Characters of an answer or of a server's message that an error quotes (ours)."""
 LONGEST_WAIT = 86400.0
@@ -65,8 +68,15 @@ class VlmConfig:
     retries: int = 4
     """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
     Retry-After is kept (ours)."""
-    answers: int = 3
-    """Answers asked for until one fits the schema (ours)."""
+    answers: int = 2
+    """Answers asked for until one fits the schema: one that does not is shown to the model once (ours)."""
+    concurrency: int = 4
+    """Requests at once of a process (ours)."""
+    requests_per_minute: float = 0.0
+    """At most so many of a run, evenly spaced; 0: no limit."""
+    give_up: int = 10
+    """So many questions in a row without an answer, over episodes, end the run: it would be one of a method's
+    fallbacks, under the model's name (ours). 0: never."""
     structured: str = "schema"
     """How JSON is asked for: schema (response_format with the schema), object (any JSON object), or none (in
     words alone, for servers that know no response_format)."""
@@ -86,13 +96,15 @@ class VlmConfig:
     def __post_init__(self) -> None:
         if self.structured not in STRUCTURED:
             raise ValueError(f"vlm.structured is {self.structured!r}, must be one of {', '.join(STRUCTURED)}")
-        if self.retries < 0 or self.answers < 1 or self.max_tokens < 1:
-            raise ValueError("vlm: answers and max_tokens must be positive, retries not negative")
+        if min(self.answers, self.max_tokens, self.concurrency) < 1 or min(self.retries, self.give_up) < 0:
+            raise ValueError(
+                "vlm: answers, max_tokens and concurrency must be positive, retries and give_up not negative"
+            )
         if not 0 < self.timeout <= LONGEST_WAIT:
             raise ValueError(
                 f"vlm.timeout is {self.timeout:g}, must be more than 0 and at most {LONGEST_WAIT:g} seconds"
             )
-        for name in ("temperature", "price_in", "price_out"):
+        for name in ("temperature", "price_in", "price_out", "requests_per_minute"):
             if not 0 <= getattr(self, name) < inf:
                 raise ValueError(f"vlm.{name} is {getattr(self, name):g}, must be a number from 0 up")
 
@@ -108,7 +120,10 @@ class Usage:
 
     Attributes:
         requests: sent, repeats included.
-        retries: of them, repeats of a refused connection, a time-out, or a status such as 429.
+        retries: of them, repeats after a refusal, an error or silence.
+        refused: requests that were answered with status 429.
+        errors: requests that were answered with another status from 400 up.
+        lost: requests that no answer came to: time-outs and broken connections.
         unfit: answers that were no JSON or did not fit the schema.
         tokens_in, tokens_out: read and written, as servers count them; a count that is no whole number, or
             beyond `MOST_TOKENS`, is taken as none.
@@ -117,10 +132,18 @@ class Usage:
 
     requests: int = 0
     retries: int = 0
+    refused: int = 0
+    errors: int = 0
+    lost: int = 0
     unfit: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+
+    def add(self, other: Usage) -> None:
+        """Count what another has used too."""
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
     def __str__(self) -> str:
         cost = f", cost {self.cost:.4f}" if self.cost else ""
@@ -128,6 +151,18 @@ class Usage:
             f"{self.requests} requests ({self.retries} repeated, {self.unfit} answers that did not fit), "
             f"{self.tokens_in} tokens read, {self.tokens_out} written{cost}"
         )
+
+
+@dataclass
+class Asked:
+    """What came of a question: the `answer`, or None and the `error`; the answers that did `unfit`, each with
+    the reason; what it used; and how long it took, seconds."""
+
+    answer: dict[str, Any] | None = None
+    error: VlmError | None = None
+    unfit: list[dict[str, str]] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
 
 
 def message(role: str, *parts: str | np.ndarray) -> dict[str, Any]:
@@ -180,6 +215,7 @@ class Vlm:
             raise VlmError(f"${config.key_from}: no key has such characters; set it to the key alone")
         self.config, self.usage = config, Usage()
         self._openai, self._lock, self._clean = openai, threading.Lock(), _cleaner(key)
+        self._mine = threading.local()  # what the question of this thread uses
         try:
             urlsplit(config.base_url).port  # noqa: B018  # a ValueError when it is none
             self._client = openai.OpenAI(
@@ -187,6 +223,9 @@ class Vlm:
                 api_key=key or "none",
                 timeout=config.timeout,
                 max_retries=config.retries,
+                http_client=openai.DefaultHttpxClient(
+                    event_hooks={"request": [self._sent], "response": [self._came]}
+                ),
             )
         except Exception:  # InvalidURL of httpx or httpx2, by the library's version
             wrong = f"{_open(config.base_url)!r} is no address, check its host and port"
@@ -202,25 +241,80 @@ class Vlm:
             NoFittingAnswer: none of the answers fits.
             VlmError: the endpoint gives no answer.
         """
+        asked = self.asked(messages, schema)
+        if asked.answer is None:
+            raise asked.error or VlmError("no answer")
+        return asked.answer
+
+    def asked(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
+    ) -> Asked:
+        """The same with all that came of it, and no error raised; `headers` go with the requests."""
+        asked = Asked()
+        start = time.perf_counter()
+        self._mine.usage = asked.usage
+        try:
+            asked.answer = self._fitting(messages, schema, headers or {}, asked)
+        except VlmError as error:
+            asked.error = error
+        asked.seconds = time.perf_counter() - start
+        with self._lock:
+            self.usage.add(asked.usage)
+        return asked
+
+    def _fitting(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any],
+        headers: Mapping[str, str],
+        asked: Asked,
+    ) -> dict[str, Any]:
         chat, reason = [dict(part) for part in messages], ""
         for _ in range(self.config.answers):
-            text, cut = self._complete(chat, schema)
+            text, cut = self._complete(chat, schema, headers)
             try:
                 return fitting(text, schema, self._clean)
             except ValueError as error:
                 reason = str(error)
                 if cut:
                     reason += f" (cut off at vlm.max_tokens={self.config.max_tokens})"
-            with self._lock:
-                self.usage.unfit += 1
+            asked.usage.unfit += 1
+            asked.unfit.append({"text": text[:KEPT], "reason": reason})
             again = f"That answer cannot be used: {reason}. Answer again, with one JSON object alone."
             chat = [*map(dict, messages), message("assistant", text or "(nothing)"), message("user", again)]
         fix = "raise vlm.max_tokens" if "cut off" in reason else "try another model or vlm.structured"
         tries = f"no fitting answer in {self.config.answers} tries"
         raise NoFittingAnswer(f"{self.config.model}: {tries}: {reason}; {fix}")
 
-    def _complete(self, chat: list[dict[str, Any]], schema: Mapping[str, Any]) -> tuple[str, bool]:
+    def _sent(self, _: Any) -> None:
+        """A request leaves; until something comes, it is lost."""
+        self._mine.usage.requests += 1
+        self._mine.usage.lost += 1
+
+    def _came(self, response: Any) -> None:
+        """A response begins."""
+        usage: Usage = self._mine.usage
+        usage.lost -= 1
+        usage.refused += response.status_code == 429
+        usage.errors += response.status_code >= 400 and response.status_code != 429
+
+    def _complete(
+        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> tuple[str, bool]:
         """The answer's text, and whether it was cut off."""
+        usage: Usage = self._mine.usage
+        before = usage.requests
+        try:
+            return self._answer(chat, schema, headers)
+        finally:
+            usage.retries += max(usage.requests - before - 1, 0)
+
+    def _answer(
+        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> tuple[str, bool]:
         config, failed = self.config, self._openai
         options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
         if config.structured == "schema":
@@ -235,16 +329,14 @@ class Vlm:
                 temperature=config.temperature,
                 max_tokens=config.max_tokens,
                 extra_body=config.extra or None,
+                extra_headers=dict(headers),
                 **options,
             )
-            self._count(1 + raw.retries_taken, raw.retries_taken)
         except failed.APIStatusError as error:
             repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
-            self._count(1 + config.retries * repeated, config.retries * repeated)
             said = self._clean(_said(error.body, error.message))
             raise VlmError(self._refusal(error.status_code, said, repeated)) from None  # it may quote the key
         except failed.APIConnectionError as error:
-            self._count(1 + config.retries, config.retries)
             raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
         return self._read(raw)
 
@@ -263,16 +355,11 @@ class Vlm:
         counts = getattr(completion, "usage", None)
         read = _counted(getattr(counts, "prompt_tokens", 0))
         written = _counted(getattr(counts, "completion_tokens", 0))
-        with self._lock:
-            self.usage.tokens_in += read
-            self.usage.tokens_out += written
-            self.usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
+        usage: Usage = self._mine.usage
+        usage.tokens_in += read
+        usage.tokens_out += written
+        usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
         return text, cut
-
-    def _count(self, requests: int, retries: int) -> None:
-        with self._lock:
-            self.usage.requests += requests
-            self.usage.retries += retries
 
     def _refusal(self, status: int, said: str, repeated: bool) -> str:
         advice = {

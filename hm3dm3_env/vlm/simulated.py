@@ -1,16 +1,12 @@
-"""A simulated vision-language model, and the choice between it and a real one.
+"""A simulated vision-language model: an HTTP server on loopback that speaks OpenAI's chat completions, so
+that methods which ask a VLM run offline through the very client that asks real ones.
 
-The simulated one is an HTTP server on loopback that speaks OpenAI's chat completions, so that methods which
-ask a VLM run offline through the very client that asks real ones:
-
-    vlm = EpisodeVlm(VlmChoice(kind="simulated"), answer)   # answer(request, rng, wrong) -> dict
-    vlm.begin(seed)                                         # a new episode
-    vlm.ask([message("user", "Who goes where?", picture)], schema)
-
-What it says comes from the `answer` function of the method that asks: it gets the request as it arrived
-(`texts` and `images` read it), random numbers, and the rate of wrong choices. `SimulatedVlmConfig` adds what
-goes wrong with real endpoints. All that is random depends on the episode's seed, the request's content and
-how often the same request was made in the episode; never on time, threads, or other episodes.
+What it says comes from the answer functions of the method that asks, one for each level of questions. They
+get the request as it arrived (`texts` and `images` read it), the truth of the episode, random numbers, and
+the rates of mistakes. `SimulatedVlmConfig` adds what goes wrong with real endpoints. All that is random
+depends on the episode's seed, the request's content and how often the same request was made in the episode;
+never on time, threads, or other episodes. Policies hold nothing of the truth: it stays on this side of the
+connection.
 """
 
 from __future__ import annotations
@@ -23,8 +19,8 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import ceil
 from typing import Any
@@ -34,28 +30,29 @@ import numpy as np
 from PIL import Image
 
 from hm3dm3_env.files import json_bytes
-from hm3dm3_env.vlm.client import LONGEST_WAIT, Vlm, VlmConfig, VlmError
+from hm3dm3_env.shared import Privileged
+from hm3dm3_env.vlm.client import LONGEST_WAIT
 
 Json = dict[str, Any]
-Answer = Callable[[Mapping[str, Any], np.random.Generator, float], Json]
-"""What a method's simulated VLM says: (request, rng, wrong) -> a JSON object. `wrong` is the rate of wrong
-choices; what a choice is, the method knows. A ValueError is for requests that it does not understand."""
-
-KINDS = ("simulated", "openai")
 NAME = "simulated"
 """What the simulated model is called in requests, records and tables."""
 CHARACTERS, TILE = 4, 28
 """How tokens are counted: characters of text a token (a rule of thumb for English), and pixels a side of an
 image's square that is a token (Qwen2-VL and Qwen2.5-VL: patches of 14 pixels, merged 2 x 2)."""
-_RATES = ("wrong", "malformed", "timeouts", "refused")
+LEVEL, EPISODE, PLAY = "X-HM3DM3-Level", "X-HM3DM3-Episode", "X-HM3DM3-Play"
+"""Headers of a request: what kind of question it is, in which episode, and which play of it, so that a server
+can keep plays apart. Real endpoints do not mind them."""
+_RATES = ("wrong_direction", "wrong_identity", "malformed", "timeouts", "refused")
 
 
 @dataclass(frozen=True)
 class SimulatedVlmConfig:
     """The noise model; every rate is in 0..1, and drawn on its own for every request (ours)."""
 
-    wrong: float = 0.1
-    """Rate of wrong choices, handed to the answer function."""
+    wrong_direction: float = 0.1
+    """Rate of wrong choices of where to go."""
+    wrong_identity: float = 0.1
+    """Rate of pairs of goal and thing that are judged the wrong way round, for a whole episode."""
     malformed: float = 0.02
     """Rate of answers that are no JSON: cut off in the middle, or a sentence."""
     timeouts: float = 0.0
@@ -80,76 +77,27 @@ class SimulatedVlmConfig:
 
 
 @dataclass(frozen=True)
-class VlmChoice(VlmConfig):
-    """A simulated VLM (no endpoint needed), or a real one behind an OpenAI-compatible endpoint."""
-
-    kind: str = "simulated"
-    """simulated, or openai: any endpoint that speaks OpenAI's chat completions, at base_url."""
-    simulated: SimulatedVlmConfig = field(default_factory=SimulatedVlmConfig)
-    """What goes wrong with the simulated one."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in KINDS:
-            raise ValueError(f"vlm.kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
-        noise = self.simulated
-        if self.kind == "simulated" and noise.timeouts and noise.delay <= self.timeout:
-            raise ValueError(
-                f"vlm.simulated.delay: {noise.delay:g} s is no time-out for a client that waits "
-                f"vlm.timeout={self.timeout:g} s; lower vlm.timeout, or raise the delay"
-            )
-
-    def public(self) -> Json:
-        """What decides the answers, for files; see `VlmConfig.public`."""
-        noise = {"simulated": asdict(self.simulated)} if self.kind == "simulated" else {}
-        return {"kind": self.kind, **super().public(), **noise}
-
-
-class EpisodeVlm:
-    """A VLM, and what one episode used of it. Threads may share it.
+class Heard:
+    """What an answer function gets.
 
     Attributes:
-        name: "simulated", or the model's name.
-
-    Raises:
-        VlmError: no endpoint or model is given, one that cannot be, or there is no openai library.
+        request: its JSON, as it arrived.
+        level: which kind of question it is.
+        truth: of the episode.
+        seed: of the episode, for mistakes that last.
+        noise: the rates.
     """
 
-    def __init__(self, config: VlmChoice, answer: Answer) -> None:
-        self.config, self._lock = config, threading.Lock()
-        self._session: Session | None = None
-        own = {f.name: getattr(config, f.name) for f in fields(VlmConfig)}
-        if config.kind == "simulated":
-            self._session = endpoint().session(answer, config.simulated)
-            own |= {"base_url": self._session.url, "model": NAME, "key_from": ""}
-        self.name = NAME if config.kind == "simulated" else config.model
-        self._vlm = Vlm(VlmConfig(**own))
-        self.begin(0)
+    request: Mapping[str, Any]
+    level: str
+    truth: Privileged | None
+    seed: int
+    noise: SimulatedVlmConfig
 
-    def begin(self, seed: int) -> None:
-        """A new episode: counts start at 0, and the simulated model's random numbers from `seed`."""
-        if self._session is not None:
-            self._session.begin(seed)
-        self._before, self.calls, self.failed = asdict(self._vlm.usage), 0, 0
 
-    def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> Json:
-        """See `Vlm.ask`; errors are counted."""
-        with self._lock:
-            self.calls += 1
-        try:
-            return self._vlm.ask(messages, schema)
-        except VlmError:
-            with self._lock:
-                self.failed += 1
-            raise
-
-    def record(self) -> Json:
-        """What the episode used: the model's name, questions asked (`calls`), those that nothing usable came
-        of (`failed`), and `Usage`."""
-        used = {name: value - self._before[name] for name, value in asdict(self._vlm.usage).items()}
-        paid = used["tokens_in"] * self.config.price_in + used["tokens_out"] * self.config.price_out
-        used["cost"] = paid / 1e6  # a difference of sums would depend on the episodes before
-        return {"name": self.name, "calls": self.calls, "failed": self.failed, **used}
+Answer = Callable[[Heard, np.random.Generator], Json]
+"""What a method's simulated VLM says to one kind of question. A ValueError is for requests that it does not
+understand."""
 
 
 # -- the server --------------------------------------------------------------------------------------------
@@ -164,23 +112,24 @@ class _Reply:
 
 
 class Session:
-    """One user of an endpoint: an answer function, noise, and the counts of an episode."""
+    """What the server knows of one user: answer functions by level, noise, and an episode with its truth."""
 
-    def __init__(self, url: str, answer: Answer, noise: SimulatedVlmConfig) -> None:
-        self.url, self._answer, self._noise = url, answer, noise
-        self._lock = threading.Lock()
-        self.begin(0)
+    def __init__(self, url: str, noise: SimulatedVlmConfig) -> None:
+        self.url, self._noise = url, noise
+        self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
+        self.begin(0, {}, None)
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int, answers: Mapping[str, Answer], truth: Privileged | None) -> None:
         """A new episode."""
         with self._lock:
-            self._seed, self._seen = seed, Counter[bytes]()
+            self._seed, self._answers, self._truth = seed, answers, truth
+            self._seen = Counter[bytes]()
 
-    def reply(self, request: Json) -> _Reply:
+    def reply(self, request: Json, level: str) -> _Reply:
         """What comes back for a request's JSON."""
         digest = hashlib.sha256(json_bytes(request)).digest()
         with self._lock:
-            seed, seen = self._seed, self._seen[digest]
+            seed, seen, truth, answers = self._seed, self._seen[digest], self._truth, self._answers
             self._seen[digest] += 1
         rng = np.random.default_rng([seed, seen, *np.frombuffer(digest, "<u4").tolist()])
         noise = self._noise
@@ -190,7 +139,11 @@ class Session:
             wait = {"Retry-After": str(whole), "Retry-After-Ms": exact}
             return _Reply(429, _error("too many requests"), wait)
         read = tokens_of(request)
-        text = json.dumps(self._answer(request, rng, noise.wrong))
+        if level not in answers:
+            raise ValueError(f"nobody answers questions of the level {level!r} here")
+        with self._one_at_a_time:  # simulators are not made for threads
+            said = answers[level](Heard(request, level, truth, seed, noise), rng)
+        text = json.dumps(said)
         if malformed:
             text = _spoiled(text, rng)
         limit = int(request.get("max_tokens") or len(text))
@@ -225,11 +178,11 @@ class SimulatedEndpoint:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         _reach_loopback()
 
-    def session(self, answer: Answer, noise: SimulatedVlmConfig | None = None) -> Session:
+    def session(self, noise: SimulatedVlmConfig | None = None) -> Session:
         """A new session; its `url` is the base URL for a client."""
         name = str(len(self._sessions))
         url = f"http://127.0.0.1:{self._server.server_address[1]}/{name}/v1"
-        self._sessions[name] = Session(url, answer, noise or SimulatedVlmConfig())
+        self._sessions[name] = Session(url, noise or SimulatedVlmConfig())
         return self._sessions[name]
 
     def close(self) -> None:
@@ -273,7 +226,7 @@ class SimulatedEndpoint:
                 raise ValueError("it needs a list of messages")
             if request.get("stream"):
                 raise ValueError("answers are not streamed here")
-            return session.reply(request)
+            return session.reply(request, handler.headers.get(LEVEL) or "")
         except Exception as error:  # an answer function may fail in any way; a client must hear of it
             return _Reply(400, _error(f"this request has no answer: {type(error).__name__}: {error}"))
 

@@ -11,13 +11,12 @@ wrong choice is any other frontier in the robot's reach.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from hm3dm3_env.vlm.simulated import texts
+from hm3dm3_env.vlm.simulated import Heard, texts
 
 PULL, NEAR, STAY = 6.0, 3.0, 1.0
 """Metres (ours)."""
@@ -25,13 +24,13 @@ _NUMBER = r"(-?\d+\.\d+)"
 _FAR = 1e6
 
 
-def answer(request: Mapping[str, Any], rng: np.random.Generator, wrong: float) -> dict[str, Any]:
-    """The answer to a request of `prompt.chat`; `wrong` is the rate of wrong choices, drawn robot by robot.
+def answer(heard: Heard, rng: np.random.Generator) -> dict[str, Any]:
+    """The answer to a request of `prompt.chat`; wrong choices are drawn robot by robot.
 
     Raises:
         ValueError: the request has no robots or frontiers.
     """
-    said = "\n".join(texts(request))
+    said = "\n".join(texts(heard.request))
     ways = {
         found[1]: {name: float(metres) for name, metres in re.findall(rf"(frontier_\d+) {_NUMBER}", found[3])}
         for found in re.finditer(r"^(robot_\d+) at (.*); metres to (.*)$", said, re.MULTILINE)
@@ -56,7 +55,7 @@ def answer(request: Mapping[str, Any], rng: np.random.Generator, wrong: float) -
         if said_to[robot] not in ways[robot]:  # not enough in its reach for one each
             said_to[robot] = names[int(cost[i].argmin())]
         others = [name for name in ways[robot] if name != said_to[robot]]
-        if rng.random() < wrong and others:
+        if rng.random() < heard.noise.wrong_direction and others:
             said_to[robot] = others[int(rng.integers(len(others)))]
     return {**said_to, "reason": "short ways, and where something was seen that may be a goal"}
 

@@ -9,7 +9,7 @@ from PIL import ImageDraw
 
 from hm3dm3_env.render.panels import FREE_COLOR, INK, MapView, agent_color, badge, font
 from hm3dm3_env.shared import SharedState
-from policies.co_navgpt2.prompt import Question
+from policies.co_navgpt2.prompt import Assignment
 
 DISC, BADGE = 13, 20
 """Pixels: radius of a frontier's disc, side of a candidate's square (ours: readable in pictures from 300
@@ -18,7 +18,7 @@ BAR = 2.0
 """Metres that the scale in the corner shows."""
 
 
-def draw(question: Question, shared: SharedState, side: int) -> np.ndarray:
+def draw(question: Assignment, shared: SharedState, side: int) -> np.ndarray:
     """(side, side, 3) uint8: the known part of the map with candidates, frontiers and living robots on it."""
     view = MapView(shared.map, side)
     for seen in reversed(question.seen):  # the best on top

@@ -15,8 +15,7 @@ published code shows, and what was adapted:
   that are still looked for, with photos of image goals, and what was seen.
 - It checks the number of entries, asks up to 5 times, and falls back on one frontier for everybody. Ours: a
   JSON schema; `vlm.answers` tries; then each robot keeps its frontier while it is there, or goes to the
-  nearest that is free. After `give_up` questions in a row without an answer the evaluation ends: it would be
-  one of that rule, under the model's name.
+  nearest that is free.
 - Robots may get the same frontier there. Ours asks for different ones while there are enough; an answer that
   repeats one all the same is followed, and counted.
 - Candidates, approach and declaration are the lower level that all methods share.
@@ -27,7 +26,6 @@ methods on this lower level do; nobody is asked then.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,11 +33,12 @@ import numpy as np
 
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.vlm.client import VlmError
-from hm3dm3_env.vlm.simulated import EpisodeVlm, VlmChoice
+from hm3dm3_env.vlm.pictures import Picture
+from hm3dm3_env.vlm.session import Question
 from policies.base import TeamTask
 from policies.co_navgpt2 import picture, prompt
 from policies.co_navgpt2.answer import answer
-from policies.co_navgpt2.prompt import Question, Seen
+from policies.co_navgpt2.prompt import LEVEL, Assignment, Seen
 from policies.crew import CrewConfig, nearest_free
 from policies.frontier_policy import FrontierPolicy
 from policies.frontiers import FrontierConfig
@@ -52,15 +51,11 @@ REASON = 300
 
 @dataclass(frozen=True)
 class CoNavGpt2Config:
-    """The VLM, what it is shown and how often, and the shared lower level."""
+    """What the VLM is shown and how often, and the shared lower level."""
 
-    vlm: VlmChoice = field(default_factory=VlmChoice)
     replan: int = 25
     """Steps after which all free robots are assigned anew (Co-NavGPT2). They are so too whenever one of them
     needs a frontier, which is more often: see the module."""
-    give_up: int = 10
-    """So many questions in a row without an answer, over episodes, are an error (ours). 0: never, robots go
-    on choosing for themselves."""
     frontiers: int = 6
     """At most this many are offered, the longest first (Co-NavGPT2: 6)."""
     candidates: int = 12
@@ -84,42 +79,26 @@ class CoNavGpt2Config:
             )
         if not 300 <= self.picture <= 4096:
             raise ValueError(f"picture must be 300 to 4096 pixels, not {self.picture}")
-        if self.give_up < 0:
-            raise ValueError(f"give_up must be a number of questions, or 0: never, not {self.give_up}")
 
 
 class CoNavGpt2Policy(FrontierPolicy):
-    """The VLM's frontiers; the nearest robot takes an accepted candidate.
-
-    Attributes:
-        vlm_name: "simulated", or the model's name.
-
-    Raises:
-        VlmError: the VLM's endpoint or model is not given, or there is no openai library.
-    """
+    """The VLM's frontiers; the nearest robot takes an accepted candidate."""
 
     Config = CoNavGpt2Config
-
-    def __init__(self, config: CoNavGpt2Config | None = None) -> None:
-        super().__init__(config)
-        self.vlm = EpisodeVlm(self.config.vlm, answer)
-        self.vlm_name, self._told, self._in_a_row = self.vlm.name, False, 0
+    answers = {LEVEL: answer}
 
     def reset(self, task: TeamTask) -> None:
         """A new episode."""
         super().reset(task)
-        self.vlm.begin(int(task.rng.integers(2**63)))
+        assert task.vlm is not None, "Co-NavGPT2 needs a VLM"
+        self.vlm = task.vlm
         self.last: int | None = None
         self.log: list[dict[str, Any]] = []
         self.fallbacks = 0
 
     def target(self, k: int, shared: SharedState) -> np.ndarray | None:
         """Where the VLM sent the robot; it is asked when the time has come or the robot has no frontier, at
-        most once a step. A robot that still has none goes to the nearest that is free.
-
-        Raises:
-            VlmError: it was asked `give_up` times in a row, and there was no answer.
-        """
+        most once a step. A robot that still has none goes to the nearest that is free."""
         overdue = self.last is None or shared.step - self.last >= self.config.replan
         if (overdue or self._lost(k)) and self.last != shared.step:
             self._assign("period" if overdue else "idle", shared)
@@ -150,16 +129,13 @@ class CoNavGpt2Policy(FrontierPolicy):
         if question is None:
             return
         entry: dict[str, Any] = {"step": shared.step, "event": event, "by": "vlm"}
-        image = picture.draw(question, shared, self.config.picture)
-        messages = prompt.chat(question, shared, image, self.config.photos)
-        try:
-            said = self.vlm.ask(messages, prompt.schema(question))
-        except VlmError as error:
-            self._count_failure(error)
-            entry |= {"by": "fallback", "error": type(error).__name__}
+        image = Picture(picture.draw(question, shared, self.config.picture), f"map step {shared.step}")
+        chat = prompt.chat(question, shared, image, self.config.photos)
+        (said,) = self.vlm.ask([Question(LEVEL, "team", shared.step, chat, prompt.schema(question))])
+        if isinstance(said, VlmError):
+            entry |= {"by": "fallback", "error": type(said).__name__}
             self._fall_back(question)
         else:
-            self._in_a_row = 0
             places = prompt.chosen(said, question)
             for k, place in zip(question.robots, places):
                 self.targets[k] = question.points[place]
@@ -169,7 +145,7 @@ class CoNavGpt2Policy(FrontierPolicy):
         entry["targets"] = {f"robot_{k}": _plane(self.targets[k]) for k in question.robots}
         self.log.append(entry)
 
-    def _fall_back(self, question: Question) -> None:
+    def _fall_back(self, question: Assignment) -> None:
         """Every free robot keeps its frontier while it is there, or goes to the nearest that is free."""
         lost = [k for k in question.robots if self._lost(k)]
         self.fallbacks += len(question.robots) - len(lost)
@@ -178,7 +154,7 @@ class CoNavGpt2Policy(FrontierPolicy):
         for k in lost:
             self._choose(k, *self.crew.options(k))
 
-    def _question(self, shared: SharedState) -> Question | None:
+    def _question(self, shared: SharedState) -> Assignment | None:
         """What to ask; None where no robot is free or none reaches a frontier."""
         crew = self.crew
         free = [k for k, alive in enumerate(shared.alive) if alive and k not in self.taken]
@@ -193,7 +169,7 @@ class CoNavGpt2Policy(FrontierPolicy):
             return None
         robots = [k for k, can in zip(free, able) if can]
         points = found.points[kept]
-        return Question(
+        return Assignment(
             robots=robots,
             busy={k: j for k, j in self.taken.items() if shared.alive[k]},
             points=points,
@@ -216,23 +192,12 @@ class CoNavGpt2Policy(FrontierPolicy):
         tracks.sort(key=lambda t: -t.score)
         return [Seen(t.goal, t.point, t.score) for t in tracks[: self.config.candidates]]
 
-    def _count_failure(self, error: VlmError) -> None:
-        """The first failure is said aloud; the last of `give_up` in a row ends the evaluation."""
-        self._in_a_row += 1
-        if 0 < self.config.give_up <= self._in_a_row:
-            asked = f"{self._in_a_row} questions in a row (give_up={self.config.give_up})"
-            advice = "with a server that answers, run again: eval.benchmark keeps finished episodes"
-            raise VlmError(f"co_navgpt2: no answer to {asked}: {error}; {advice}") from error
-        if not self._told:
-            print(f"co_navgpt2: {error}; robots choose for themselves, and go on asking", file=sys.stderr)
-        self._told = True
-
     def record(self) -> dict[str, Any]:
-        """What was asked and used (`fallbacks`: frontiers that robots got or kept without an answer;
+        """What was used (`fallbacks`: frontiers that robots got or kept without an answer;
         `repeated`: answers with a frontier twice although there were enough), every assignment, and the
         candidates at the end."""
         repeated = sum(entry.get("repeats", False) for entry in self.log)
-        vlm = {**self.vlm.record(), "fallbacks": self.fallbacks}
+        vlm = {"fallbacks": self.fallbacks}
         return {"vlm": vlm, "repeated": repeated, "assignments": self.log, **super().record()}
 
 

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.shared import SharedState
-from hm3dm3_env.vlm.client import message
+from hm3dm3_env.vlm.pictures import Picture
+from hm3dm3_env.vlm.session import Said
+
+LEVEL = "co_navgpt2.assign"
 
 SYSTEM = """You lead a team of robots that search one floor of a building for several goals. They share \
 a map.
@@ -46,7 +49,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Question:
+class Assignment:
     """One assignment to make.
 
     Attributes:
@@ -67,18 +70,18 @@ class Question:
     seen: Sequence[Seen]
 
 
-def chat(question: Question, shared: SharedState, picture: np.ndarray, photos: bool) -> list[dict[str, Any]]:
+def chat(question: Assignment, shared: SharedState, picture: Picture, photos: bool) -> tuple[Said, ...]:
     """The messages: instructions, then the text with the picture of the map, then photos of image goals
     (`photos`)."""
-    parts: list[str | np.ndarray] = [text(question, shared, photos), picture]
+    parts: list[str | Picture] = [text(question, shared, photos), picture]
     for j in _wanted(shared):
         image = shared.goals[j].image
         if photos and image is not None:
-            parts += [f"The photo of goal_{j}:", image]
-    return [message("system", SYSTEM), message("user", *parts)]
+            parts += [f"The photo of goal_{j}:", Picture(image, f"goal {j}")]
+    return Said("system", (SYSTEM,)), Said("user", tuple(parts))
 
 
-def text(question: Question, shared: SharedState, photos: bool) -> str:
+def text(question: Assignment, shared: SharedState, photos: bool) -> str:
     """The situation in words, a line for each robot, frontier, goal, and thing seen."""
     lines = [f"Step {shared.step}.", "", "Free robots:"]
     for k, distances, going in zip(question.robots, question.distances, question.going):
@@ -102,7 +105,7 @@ def text(question: Question, shared: SharedState, photos: bool) -> str:
     return "\n".join(lines if question.seen else [*lines, "nothing that may be one of them"])
 
 
-def schema(question: Question) -> dict[str, Any]:
+def schema(question: Assignment) -> dict[str, Any]:
     """The JSON schema of an answer: every free robot with a frontier in its reach, and a reason."""
     reachable = {
         f"robot_{k}": {"type": "string", "enum": [f"frontier_{f}" for f in np.flatnonzero(np.isfinite(row))]}
@@ -117,7 +120,7 @@ def schema(question: Question) -> dict[str, Any]:
     }
 
 
-def chosen(answer: Mapping[str, Any], question: Question) -> list[int]:
+def chosen(answer: Mapping[str, Any], question: Assignment) -> list[int]:
     """(R,) the frontiers that an answer gives to the free robots; it fits the schema."""
     return [int(answer[f"robot_{k}"].removeprefix("frontier_")) for k in question.robots]
 
