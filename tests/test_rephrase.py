@@ -18,7 +18,7 @@ from hm3dm3_env.episodes.pointnav import export_split
 from hm3dm3_env.episodes.rephrase import RephraseConfig, rephrase
 from hm3dm3_env.episodes.schema import EpisodeError, load_split, read_header, read_json
 from hm3dm3_env.files import gzip_json_bytes
-from hm3dm3_env.vlm.client import VlmConfig, VlmError
+from hm3dm3_env.vlm.config import VlmConfig, VlmError
 from tests.processes import files_below
 from tests.vlm_server import Json, Reply, VlmServer, refuse
 

@@ -17,7 +17,9 @@ import pytest
 from PIL import Image
 
 from hm3dm3_env.cli import build
-from hm3dm3_env.vlm.client import Vlm, VlmConfig, VlmError, data_uri, fitting, message
+from hm3dm3_env.vlm.client import Pacer, Vlm, data_uri, message
+from hm3dm3_env.vlm.config import VlmConfig, VlmError
+from hm3dm3_env.vlm.text import fitting
 from tests.vlm_server import Reply, VlmServer, refuse
 
 SCHEMA = {
@@ -108,10 +110,10 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(text: str, reason: str) 
 def test_answers_that_never_fit() -> None:
     with VlmServer(script(Reply('{"robot": -1}'))) as server:
         with pytest.raises(
-            VlmError, match="tiny: no fitting answer in 3 tries: robot: -1 is less than"
+            VlmError, match="tiny: no fitting answer in 2 tries: robot: -1 is less than"
         ) as error:
             client(server).ask(CHAT, SCHEMA)
-    assert len(server.requests) == 3 and "\n" not in str(error.value)
+    assert len(server.requests) == 2 and "\n" not in str(error.value)
     with VlmServer(script(Reply('{"rob', finish="length"))) as server:
         with pytest.raises(VlmError, match=r"cut off at vlm.max_tokens=5\); raise vlm.max_tokens"):
             client(server, max_tokens=5, answers=1).ask(CHAT, SCHEMA)

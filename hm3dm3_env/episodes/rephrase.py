@@ -26,7 +26,8 @@ from hm3dm3_env.episodes.schema import EpisodeError, load_split, read_content, r
 from hm3dm3_env.episodes.target import target_folder
 from hm3dm3_env.files import data_root, gzip_json_bytes, json_bytes, sha256, write_atomic
 from hm3dm3_env.scenes.hm3dsem import load_scene
-from hm3dm3_env.vlm.client import NoFittingAnswer, Vlm, VlmConfig, message
+from hm3dm3_env.vlm.client import Vlm, message
+from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig
 
 PROMPT = f"""You rewrite descriptions of objects in homes. A robot must find the object by your text alone.
 - State every fact that is listed, each in the words that are given for it.

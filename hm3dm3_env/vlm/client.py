@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,96 +23,20 @@ from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
-import jsonschema
 import numpy as np
 from PIL import Image
 
-STRUCTURED = ("schema", "object", "none")
-"""How a server is asked for JSON: by the schema, as any object, or in words alone."""
+from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address
+from hm3dm3_env.vlm.text import SHOWN, cleaner, fitting
+
 KEPT = 2000
 """Characters of an answer that does not fit that are kept (ours)."""
-SHOWN = 200
-"""Characters of an answer or of a server's message that an error quotes (ours)."""
-LONGEST_WAIT = 86400.0
-"""Seconds, a day: the longest `timeout` (ours)."""
+MOST_BYTES = 10**7
+"""No answer is longer than this (ours)."""
 MOST_TOKENS = 10**8
 """A server that counts more than this for one answer is not believed (ours)."""
-SHORTEST_KEY = 6
-"""Keys of fewer characters are words such as "none" or "EMPTY", and are not looked for in texts (ours)."""
 _BACKED_OFF = (408, 409, 429)
 """Refusals that the library repeats with growing pauses, beside all from 500 up."""
-
-
-class VlmError(ValueError):
-    """No usable answer; the message says from which model, what went wrong, and what to change."""
-
-
-class NoFittingAnswer(VlmError):
-    """The model answers, but never what fits the schema."""
-
-
-@dataclass(frozen=True)
-class VlmConfig:
-    """Which model, where, and how to ask."""
-
-    base_url: str = ""
-    """Of the endpoint, up to and with /v1: http://127.0.0.1:8000/v1."""
-    model: str = ""
-    """The model's name there."""
-    key_from: str = "HM3DM3_VLM_KEY"
-    """Environment variable with the key; servers of your own mostly need none. The key is written nowhere:
-    where a server repeats it, it reads "[key]". The default is not OPENAI_API_KEY, so that nobody's key goes
-    to another server by accident."""
-    timeout: float = 120.0
-    """Seconds that the server may be silent (ours), at most a day. It is no limit on a whole answer: one that
-    trickles in may take longer."""
-    retries: int = 4
-    """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
-    Retry-After is kept (ours)."""
-    answers: int = 2
-    """Answers asked for until one fits the schema: one that does not is shown to the model once (ours)."""
-    concurrency: int = 4
-    """Requests at once of a process (ours)."""
-    requests_per_minute: float = 0.0
-    """At most so many of a run, evenly spaced; 0: no limit."""
-    give_up: int = 10
-    """So many questions in a row without an answer, over episodes, end the run: it would be one of a method's
-    fallbacks, under the model's name (ours). 0: never."""
-    structured: str = "schema"
-    """How JSON is asked for: schema (response_format with the schema), object (any JSON object), or none (in
-    words alone, for servers that know no response_format)."""
-    temperature: float = 0.0
-    max_tokens: int = 1024
-    seed: int | None = 0
-    """For servers that can repeat themselves; null leaves it out."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """More fields of the request, as the server takes them, for example
-    {chat_template_kwargs: {enable_thinking: false}}. They decide the answers and are written to files as they
-    are, so put no secrets here."""
-    price_in: float = 0.0
-    """Of a million tokens read, in any currency; 0: unknown or free."""
-    price_out: float = 0.0
-    """Of a million tokens written."""
-
-    def __post_init__(self) -> None:
-        if self.structured not in STRUCTURED:
-            raise ValueError(f"vlm.structured is {self.structured!r}, must be one of {', '.join(STRUCTURED)}")
-        if min(self.answers, self.max_tokens, self.concurrency) < 1 or min(self.retries, self.give_up) < 0:
-            raise ValueError(
-                "vlm: answers, max_tokens and concurrency must be positive, retries and give_up not negative"
-            )
-        if not 0 < self.timeout <= LONGEST_WAIT:
-            raise ValueError(
-                f"vlm.timeout is {self.timeout:g}, must be more than 0 and at most {LONGEST_WAIT:g} seconds"
-            )
-        for name in ("temperature", "price_in", "price_out", "requests_per_minute"):
-            if not 0 <= getattr(self, name) < inf:
-                raise ValueError(f"vlm.{name} is {getattr(self, name):g}, must be a number from 0 up")
-
-    def public(self) -> dict[str, Any]:
-        """What decides the answers, for files: without the endpoint's address, the key and the prices."""
-        kept = ("model", "structured", "temperature", "max_tokens", "seed", "extra", "answers")
-        return {name: asdict(self)[name] for name in kept}
 
 
 @dataclass
@@ -191,6 +116,35 @@ def data_uri(image: np.ndarray, quality: int = 90) -> str:
     return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
+class Pacer:
+    """Lets requests go at an even pace; threads may share it.
+
+    Args:
+        per_minute: so many; 0: as they come.
+        clock, sleep: seconds that go on, and waiting for some.
+    """
+
+    def __init__(
+        self,
+        per_minute: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._gap = 60 / per_minute if per_minute else 0.0
+        self._clock, self._sleep, self._lock, self._next = clock, sleep, threading.Lock(), -inf
+
+    def wait(self) -> None:
+        """Returns when the next request may go."""
+        if not self._gap:
+            return
+        with self._lock:
+            now = self._clock()
+            mine = max(now, self._next)
+            self._next = mine + self._gap
+        if mine > now:
+            self._sleep(mine - now)
+
+
 class Vlm:
     """A client of one model. Threads may share it; `usage` counts what all of them used.
 
@@ -199,13 +153,13 @@ class Vlm:
             library.
     """
 
-    def __init__(self, config: VlmConfig) -> None:
+    def __init__(self, config: VlmConfig, pacer: Pacer | None = None) -> None:
         examples = {"base_url": "http://127.0.0.1:8000/v1", "model": "Qwen/Qwen3-VL-8B-Instruct"}
         for name, example in examples.items():
             if not getattr(config, name):
                 raise VlmError(f"vlm.{name} is not set; give, for example, vlm.{name}={example}")
         if not re.match(r"https?://[^/]", config.base_url):
-            raise VlmError(f"vlm.base_url: {_open(config.base_url)!r} must begin with http:// or https://")
+            raise VlmError(f"vlm.base_url: {address(config.base_url)!r} must begin with http:// or https://")
         try:
             import openai
         except ImportError as error:
@@ -214,8 +168,11 @@ class Vlm:
         if not re.fullmatch(r"[\x21-\x7e]*", key):
             raise VlmError(f"${config.key_from}: no key has such characters; set it to the key alone")
         self.config, self.usage = config, Usage()
-        self._openai, self._lock, self._clean = openai, threading.Lock(), _cleaner(key)
+        self._openai, self._lock, self._clean = openai, threading.Lock(), cleaner(key)
         self._mine = threading.local()  # what the question of this thread uses
+        self._pacer = pacer or Pacer(config.requests_per_minute)
+        http = sys.modules[openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
+        self._broken: type[Exception] = http.HTTPError  # of httpx or httpx2, by the library's version
         try:
             urlsplit(config.base_url).port  # noqa: B018  # a ValueError when it is none
             self._client = openai.OpenAI(
@@ -228,7 +185,7 @@ class Vlm:
                 ),
             )
         except Exception:  # InvalidURL of httpx or httpx2, by the library's version
-            wrong = f"{_open(config.base_url)!r} is no address, check its host and port"
+            wrong = f"{address(config.base_url)!r} is no address, check its host and port"
             raise VlmError(f"vlm.base_url: {wrong}; give one such as {examples['base_url']}") from None
 
     def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,6 +248,7 @@ class Vlm:
 
     def _sent(self, _: Any) -> None:
         """A request leaves; until something comes, it is lost."""
+        self._pacer.wait()
         self._mine.usage.requests += 1
         self._mine.usage.lost += 1
 
@@ -323,7 +281,7 @@ class Vlm:
         elif config.structured == "object":
             options["response_format"] = {"type": "json_object"}
         try:
-            raw = self._client.chat.completions.with_raw_response.create(
+            with self._client.chat.completions.with_streaming_response.create(
                 model=config.model,
                 messages=chat,  # type: ignore[arg-type]
                 temperature=config.temperature,
@@ -331,30 +289,49 @@ class Vlm:
                 extra_body=config.extra or None,
                 extra_headers=dict(headers),
                 **options,
-            )
+            ) as response:
+                body = self._body(response)
         except failed.APIStatusError as error:
             repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
             said = self._clean(_said(error.body, error.message))
             raise VlmError(self._refusal(error.status_code, said, repeated)) from None  # it may quote the key
         except failed.APIConnectionError as error:
             raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
-        return self._read(raw)
+        except self._broken as error:
+            self._mine.usage.lost += 1
+            broke = f"{config.model}: the answer broke off ({type(error).__name__})"
+            raise VlmError(f"{broke}; look at the server's log") from None
+        return self._read(body)
 
-    def _read(self, raw: Any) -> tuple[str, bool]:
+    def _body(self, response: Any) -> bytes:
+        """The whole body of a response. A server that is silent is the HTTP library's to notice; one that
+        goes on and on ends here."""
+        config, body = self.config, bytearray()
+        end = time.monotonic() + config.timeout
+        for piece in response.iter_bytes():
+            body += piece
+            if time.monotonic() > end or len(body) > MOST_BYTES:
+                self._mine.usage.lost += 1
+                much = f"{len(body)} bytes of an answer in {config.timeout:g} s, and no end"
+                raise VlmError(f"{config.model}: {much}; raise vlm.timeout, or look at the server's log")
+        return bytes(body)
+
+    def _read(self, body: bytes) -> tuple[str, bool]:
         """The text of a completion, and whether it was cut off; its tokens are counted."""
         try:
-            completion = raw.parse()
-            choice = completion.choices[0]
-            text, cut = self._clean(choice.message.content or ""), choice.finish_reason == "length"
-        except (self._openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError):
-            start = " ".join(self._clean(raw.text)[:SHOWN].split()) if isinstance(raw.text, str) else ""
+            completion = json.loads(body)
+            choice = completion["choices"][0]
+            text, cut = choice["message"].get("content") or "", choice.get("finish_reason") == "length"
+            text = self._clean(text)
+        except (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError):
+            start = " ".join(self._clean(body[:10_000].decode("utf-8", "replace"))[:SHOWN].split())
             raise VlmError(
                 f"{self.config.model}: the endpoint's answer is no chat completion: {start!r}; "
                 "vlm.base_url must be that of an OpenAI-compatible server and end in /v1"
             ) from None  # the parser's error may quote the key
-        counts = getattr(completion, "usage", None)
-        read = _counted(getattr(counts, "prompt_tokens", 0))
-        written = _counted(getattr(counts, "completion_tokens", 0))
+        counts = completion.get("usage")
+        counts = counts if isinstance(counts, dict) else {}
+        read, written = _counted(counts.get("prompt_tokens")), _counted(counts.get("completion_tokens"))
         usage: Usage = self._mine.usage
         usage.tokens_in += read
         usage.tokens_out += written
@@ -379,61 +356,8 @@ class Vlm:
         tries = f"in {config.retries + 1} tries"
         if timeout:
             return f"{config.model}: no answer within {config.timeout:g} s {tries}; raise vlm.timeout"
-        address = _open(config.base_url)
-        return f"{config.model}: {address} cannot be reached {tries}; start the server, or set vlm.base_url"
-
-
-def encodable(text: str) -> str:
-    """A text that UTF-8 can hold: lone surrogates, which JSON can write, become question marks."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def fitting(text: str, schema: Mapping[str, Any], clean: Callable[[str], str] = encodable) -> dict[str, Any]:
-    """The JSON object in a model's text, checked; a fence around it and thoughts before it are forgiven. All
-    its texts are `clean`ed first.
-
-    Raises:
-        ValueError: no JSON, no object, or one that does not fit; the message names the field.
-    """
-    bare = re.sub(r"^\s*<think>.*?</think>", "", text, flags=re.DOTALL).strip()
-    fenced = re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", bare, flags=re.DOTALL)
-    bare = fenced.group(1) if fenced else bare
-    try:
-        value = _each_text(json.loads(bare, parse_constant=_no_constant), clean)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error}): {clean(bare)[:SHOWN]!r}") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"it is a JSON {type(value).__name__}, not an object")
-    wrong = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
-    if wrong is not None:
-        where = ".".join(str(part) for part in wrong.absolute_path) or "(top)"
-        raise ValueError(f"{where}: {wrong.message[:SHOWN]}")
-    return value
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with all its texts changed, names of fields too."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [_each_text(item, change) for item in value]
-    if isinstance(value, dict):
-        return {change(name): _each_text(item, change) for name, item in value.items()}
-    return value
-
-
-def _cleaner(key: str) -> Callable[[str], str]:
-    """What makes a server's text fit to be written: encodable, and without the key, as it is or as JSON and
-    Python quote it."""
-    forms = {key, json.dumps(key)[1:-1], repr(key)[1:-1]} if len(key) >= SHORTEST_KEY else set()
-    ordered = sorted(forms, key=len, reverse=True)
-
-    def clean(text: str) -> str:
-        for form in ordered:
-            text = text.replace(form, "[key]")
-        return encodable(text)
-
-    return clean
+        where = address(config.base_url)
+        return f"{config.model}: {where} cannot be reached {tries}; start the server, or set vlm.base_url"
 
 
 def _counted(value: Any) -> int:
@@ -442,16 +366,7 @@ def _counted(value: Any) -> int:
     return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else 0
 
 
-def _open(url: str) -> str:
-    """An address without a name and a password in it."""
-    return encodable(re.sub(r"//[^/]*@", "//", url))
-
-
 def _said(body: Any, message: str) -> str:
     """A server's own words in the body of an error, which some wrap into "error"."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     return str(inner["message"]) if isinstance(inner, dict) and inner.get("message") else message
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number that JSON knows")

@@ -16,12 +16,14 @@ import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hm3dm3_env.shared import Privileged
-from hm3dm3_env.vlm.client import Asked, Usage, Vlm, VlmConfig, VlmError, message
+from hm3dm3_env.vlm.client import Asked, Pacer, Usage, Vlm, message
+from hm3dm3_env.vlm.config import VlmConfig, VlmError
 from hm3dm3_env.vlm.pictures import Picture
+from hm3dm3_env.vlm.recorded import Recorded
 from hm3dm3_env.vlm.simulated import (
     EPISODE,
     LEVEL,
@@ -34,7 +36,9 @@ from hm3dm3_env.vlm.simulated import (
 )
 
 Json = dict[str, Any]
-KINDS = ("auto", "simulated", "openai")
+KINDS = ("auto", "simulated", "openai", "replay")
+OWN = ("model", "temperature", "max_tokens", "extra", "price_in", "price_out")
+"""What a level of questions may have of its own."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,12 @@ class VlmChoice(VlmConfig):
 
     kind: str = "auto"
     """auto: openai where base_url is given, else simulated; simulated; openai: any endpoint that speaks
-    OpenAI's chat completions, at base_url."""
+    OpenAI's chat completions, at base_url; replay: none, answers come from records."""
+    replay: str = ""
+    """For kind replay: a record, or a folder of them (<out>/records/<method>)."""
+    levels: dict[str, Any] = field(default_factory=dict)
+    """For levels of questions that go to another model, or are asked otherwise: {lavira_m3.vision: {model:
+    small}}. What can be changed: model, temperature, max_tokens, extra, price_in, price_out."""
     simulated: SimulatedVlmConfig = field(default_factory=SimulatedVlmConfig)
     """What goes wrong with the simulated one."""
 
@@ -56,6 +65,15 @@ class VlmChoice(VlmConfig):
                 f"vlm.model={self.model} needs vlm.base_url, such as vlm.base_url=http://127.0.0.1:8000/v1; "
                 "leave both out for the simulated model"
             )
+        if (self.kind == "replay") != bool(self.replay):
+            raise ValueError("vlm.kind=replay and vlm.replay=<record or folder of records> go together")
+        for level, own in self.levels.items():
+            unknown = sorted(map(str, set(own) - set(OWN))) if isinstance(own, Mapping) else [repr(own)]
+            if unknown:
+                raise ValueError(
+                    f"vlm.levels: {level}: {', '.join(unknown)} is nothing that a level can have of its own; "
+                    f"what can is {', '.join(OWN)}"
+                )
         noise = self.simulated
         if self.is_simulated and noise.timeouts and noise.delay <= self.timeout:
             raise ValueError(
@@ -70,9 +88,20 @@ class VlmChoice(VlmConfig):
 
     def public(self) -> Json:
         """What decides the answers, for files; see `VlmConfig.public`."""
+        if self.kind == "replay":
+            return {"kind": "replay", "replay": self.replay}
         if self.is_simulated:
             return {"kind": "simulated", **super().public(), "simulated": asdict(self.simulated)}
-        return {"kind": "openai", **super().public()}
+        levels = {
+            level: {name: value for name, value in own.items() if not name.startswith("price_")}
+            for level, own in self.levels.items()
+        }
+        return {"kind": "openai", **super().public(), "levels": levels}
+
+    def of_level(self, level: str) -> VlmConfig:
+        """How questions of a level are asked."""
+        own = {f.name: getattr(self, f.name) for f in fields(VlmConfig)}
+        return VlmConfig(**{**own, **self.levels.get(level, {})})
 
 
 @dataclass(frozen=True)
@@ -124,21 +153,45 @@ class EpisodeVlm:
     def __init__(self, config: VlmChoice) -> None:
         self.config = config
         self._session: Session | None = None
-        own = {f.name: getattr(config, f.name) for f in fields(VlmConfig)}
-        if config.is_simulated:
+        self._recorded: Recorded | None = None
+        if config.kind == "replay":
+            self._recorded = Recorded(config.replay)
+            self.name = ""
+        elif config.is_simulated:
             self._session = endpoint().session(config.simulated)
-            own |= {"base_url": self._session.url, "model": NAME, "key_from": ""}
-        self.name = NAME if config.is_simulated else config.model
-        self._vlm = Vlm(VlmConfig(**own))
+            self.name = NAME
+            config = replace(config, base_url=self._session.url, model=NAME, key_from="", levels={})
+        else:
+            self.name = config.model
+        self._asking, self._pacer = config, Pacer(config.requests_per_minute)
+        self._clients: dict[str, Vlm] = {}
+        if self._recorded is None:
+            for level in ("", *config.levels):  # what cannot be asked ends here
+                self._client(level)
         self._pool = ThreadPoolExecutor(config.concurrency, thread_name_prefix="vlm")
         self._told, self._in_a_row = False, 0
         self.begin("", 0, {}, None)
 
-    def begin(self, episode: str, seed: int, answers: Mapping[str, Answer], truth: Privileged | None) -> None:
+    def _client(self, level: str) -> Vlm:
+        key = level if level in self._asking.levels else ""
+        if key not in self._clients:
+            self._clients[key] = Vlm(self._asking.of_level(key), self._pacer)
+        return self._clients[key]
+
+    def begin(
+        self, episode: str, seed: int, answers: Mapping[str, Answer], truth: Privileged | None
+    ) -> None:
         """A new episode: counts start at 0. What the simulated model says comes from `answers` (by level) and
-        the truth, its random numbers from `seed`; others hear of neither."""
+        the truth, its random numbers from `seed`; others hear of neither.
+
+        Raises:
+            ReplayError: there is no record of the episode to replay.
+        """
         if self._session is not None:
             self._session.begin(seed, answers, truth)
+        if self._recorded is not None and episode:
+            self._recorded.begin(episode)
+            self.name = self._recorded.name
         self._episode, self._play = episode, uuid.uuid4().hex
         self._texts: dict[str, int] = {}
         self._calls: list[tuple[Question, Asked]] = []
@@ -152,10 +205,18 @@ class EpisodeVlm:
             VlmError: no answer came `give_up` times in a row.
         """
         answers: list[Json | VlmError] = []
-        for question, asked in zip(questions, self._pool.map(self._one, questions)):
+        if self._recorded is not None:
+            found = [
+                self._recorded.next(q.step, q.by, q.level, [_shown(message_) for message_ in q.said])
+                for q in questions
+            ]
+        else:
+            found = list(self._pool.map(self._one, questions))
+        for question, asked in zip(questions, found):
             self._calls.append((question, asked))
             self.seconds.setdefault(question.level, []).append(asked.seconds)
-            self._watch(question, asked)
+            if self._recorded is None:
+                self._watch(question, asked)
             answers.append(asked.error or VlmError("no answer") if asked.answer is None else asked.answer)
         return answers
 
@@ -165,7 +226,7 @@ class EpisodeVlm:
             for said in question.said
         ]
         headers = {LEVEL: question.level, EPISODE: self._episode, PLAY: self._play}
-        return self._vlm.asked(chat, question.schema, headers)
+        return self._client(question.level).asked(chat, question.schema, headers)
 
     def _watch(self, question: Question, asked: Asked) -> None:
         """The first failure is said aloud; the last of `give_up` in a row ends the run."""
@@ -188,7 +249,13 @@ class EpisodeVlm:
 
     def record(self) -> Json:
         """What the episode asked and used; see the fields of `Usage`. Under `levels` by level; `transcript`
-        has every call, its texts as numbers of `texts`, its pictures by reference."""
+        has every call, its texts as numbers of `texts`, its pictures by reference.
+
+        Raises:
+            ReplayError: the record that was replayed has more calls.
+        """
+        if self._recorded is not None:
+            return self._recorded.whole()
         levels: dict[str, Json] = {}
         transcript = []
         for question, asked in self._calls:
@@ -211,7 +278,12 @@ class EpisodeVlm:
         }
 
     def _entry(self, question: Question, asked: Asked) -> Json:
-        said = [{"role": s.role, "parts": [self._reference(part) for part in s.parts]} for s in question.said]
+        said = [_shown(message_) for message_ in question.said]
+        for shown in said:
+            shown["parts"] = [
+                self._texts.setdefault(part, len(self._texts)) if isinstance(part, str) else part
+                for part in shown["parts"]
+            ]
         error = None if asked.error is None else f"{type(asked.error).__name__}: {asked.error}"
         return {
             "step": question.step,
@@ -223,9 +295,15 @@ class EpisodeVlm:
             "error": error,
         }
 
-    def _reference(self, part: str | Picture) -> int | Json:
+
+def _shown(said: Said) -> Json:
+    """A message with its pictures by reference."""
+    parts: list[str | Json] = []
+    for part in said.parts:
         if isinstance(part, str):
-            return self._texts.setdefault(part, len(self._texts))
+            parts.append(part)
+            continue
         height, width = part.pixels.shape[:2]
         digest = hashlib.sha256(part.pixels.tobytes()).hexdigest()[:16]
-        return {"image": part.ref, "sha256": digest, "size": [width, height]}
+        parts.append({"image": part.ref, "sha256": digest, "size": [width, height]})
+    return {"role": said.role, "parts": parts}

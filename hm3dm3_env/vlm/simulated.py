@@ -31,7 +31,7 @@ from PIL import Image
 
 from hm3dm3_env.files import json_bytes
 from hm3dm3_env.shared import Privileged
-from hm3dm3_env.vlm.client import LONGEST_WAIT
+from hm3dm3_env.vlm.config import LONGEST_WAIT
 
 Json = dict[str, Any]
 NAME = "simulated"
@@ -155,10 +155,20 @@ class Session:
 
 class SimulatedEndpoint:
     """The server; it runs in threads of this process from the start to `close`. Each session has a base URL
-    of its own."""
+    of its own.
 
-    def __init__(self) -> None:
+    Args:
+        port: of 127.0.0.1; 0: one that is free.
+        find: the session that a request to /v1 belongs to, by its headers, for servers whose users do not
+            share their process. A ValueError says why there is none.
+
+    Raises:
+        OSError: the port is taken.
+    """
+
+    def __init__(self, port: int = 0, find: Callable[[Mapping[str, str]], Session] | None = None) -> None:
         self._sessions: dict[str, Session] = {}
+        self._find = find
         self._closing, self.pid = threading.Event(), os.getpid()
         outer = self
 
@@ -173,15 +183,24 @@ class SimulatedEndpoint:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         _reach_loopback()
 
+    @property
+    def url(self) -> str:
+        """Where it is, without a path."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def wait(self) -> None:
+        """Returns when it was closed."""
+        self._closing.wait()
+
     def session(self, noise: SimulatedVlmConfig | None = None) -> Session:
         """A new session; its `url` is the base URL for a client."""
         name = str(len(self._sessions))
-        url = f"http://127.0.0.1:{self._server.server_address[1]}/{name}/v1"
+        url = f"{self.url}/{name}/v1"
         self._sessions[name] = Session(url, noise or SimulatedVlmConfig())
         return self._sessions[name]
 
@@ -212,8 +231,10 @@ class SimulatedEndpoint:
         length = int(handler.headers.get("Content-Length") or 0)
         data = handler.rfile.read(length)
         name, _, rest = handler.path.lstrip("/").partition("/")
-        session = self._sessions.get(name)
-        if session is None:
+        shared = name == "v1" and self._find is not None
+        if shared:
+            name, rest = "", handler.path.lstrip("/")
+        elif name not in self._sessions:
             return _Reply(404, _error(f"no session {name!r} here"))
         if (handler.command, rest) == ("GET", "v1/models"):
             model = {"id": NAME, "object": "model", "created": 0, "owned_by": "hm3dm3"}
@@ -226,7 +247,9 @@ class SimulatedEndpoint:
                 raise ValueError("it needs a list of messages")
             if request.get("stream"):
                 raise ValueError("answers are not streamed here")
-            return session.reply(request, handler.headers.get(LEVEL) or "")
+            headers = {name: handler.headers.get(name) or "" for name in (LEVEL, EPISODE, PLAY)}
+            session = self._find(headers) if shared and self._find else self._sessions[name]
+            return session.reply(request, headers[LEVEL])
         except Exception as error:  # an answer function may fail in any way; a client must hear of it
             return _Reply(400, _error(f"this request has no answer: {type(error).__name__}: {error}"))
 

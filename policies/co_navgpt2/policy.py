@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.shared import SharedState
-from hm3dm3_env.vlm.client import VlmError
+from hm3dm3_env.vlm.config import VlmError
 from hm3dm3_env.vlm.pictures import Picture
 from hm3dm3_env.vlm.session import Question
 from policies.base import TeamTask

@@ -14,7 +14,7 @@ import numpy as np
 
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.task import WAIT, declare
-from hm3dm3_env.vlm.client import VlmError
+from hm3dm3_env.vlm.config import VlmError
 from policies.lavira_m3 import division, identity, language, vision
 from policies.lavira_m3.board import Dismissed
 from policies.lavira_m3.language import Decision, Place, Situation

@@ -1,0 +1,105 @@
+"""Answers from the transcript of a record: an episode plays again without any endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hm3dm3_env.record import load_record
+from hm3dm3_env.vlm.client import Asked
+from hm3dm3_env.vlm.config import NoFittingAnswer, VlmError
+
+Json = dict[str, Any]
+ADVICE = "another release, other settings or other data; replay with those that it was recorded with"
+
+
+class ReplayError(ValueError):
+    """What is asked is not what the record was asked, or there is no such record."""
+
+
+class Recorded:
+    """The transcripts of a record, or of a folder of records.
+
+    Attributes:
+        name: of the model that answered.
+
+    Raises:
+        ReplayError: nothing is there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        if not self._path.exists():
+            raise ReplayError(f"vlm.replay: {path} is not there; give a record, or a folder of them")
+        self.name = ""
+
+    def begin(self, episode: str) -> None:
+        """Start with the record of an episode.
+
+        Raises:
+            ReplayError: there is none, or one without a transcript.
+            RecordError: it cannot be read.
+        """
+        file = self._path / f"{episode}.json" if self._path.is_dir() else self._path
+        if not file.exists():
+            raise ReplayError(f"vlm.replay: {file} is not there: no record of episode {episode} to replay")
+        record = load_record(file)
+        if record.episode != episode:
+            raise ReplayError(f"vlm.replay: {file} is of episode {record.episode}, not {episode}")
+        vlm = record.method_record.get("vlm")
+        parts = {"name": str, "levels": dict, "texts": list, "transcript": list}
+        if not isinstance(vlm, Mapping) or not all(isinstance(vlm.get(k), t) for k, t in parts.items()):
+            raise ReplayError(f"vlm.replay: {file} has no transcript of a vision-language model")
+        self._file, self._vlm, self._number, self.name = file, dict(vlm), 0, str(vlm["name"])
+
+    def next(self, step: int, by: str, level: str, said: list[Json]) -> Asked:
+        """What came of the next question.
+
+        Args:
+            said: its messages, with texts in full and pictures by reference.
+
+        Raises:
+            ReplayError: another question was asked here, or none.
+        """
+        where = f"{self._file}: call {self._number} of the transcript"
+        calls = self._vlm["transcript"]
+        if self._number >= len(calls):
+            raise ReplayError(f"{where}: there is none, and now {by} asks at step {step}")
+        then = calls[self._number]
+        self._number += 1
+        for name, now in (("step", step), ("by", by), ("level", level)):
+            if then.get(name) != now:
+                raise ReplayError(f"{where}: {name} was {then.get(name)!r}, and is {now!r} now: {ADVICE}")
+        if self._said(then, where) != said:
+            raise ReplayError(f"{where}: {by} is told something else at step {step} now: {ADVICE}")
+        return Asked(then.get("answer"), _error(then.get("error")), list(then.get("unfit", [])))
+
+    def _said(self, call: Json, where: str) -> list[Json]:
+        """The messages of a call of the transcript, with texts in full."""
+        texts = self._vlm["texts"]
+        try:
+            return [
+                {**said, "parts": [texts[p] if isinstance(p, int) else p for p in said["parts"]]}
+                for said in call["said"]
+            ]
+        except (KeyError, TypeError, IndexError) as error:
+            raise ReplayError(f"{where}: it is damaged ({type(error).__name__}: {error})") from error
+
+    def whole(self) -> Json:
+        """What the record says was asked and used.
+
+        Raises:
+            ReplayError: not all of it was asked again.
+        """
+        left = len(self._vlm["transcript"]) - self._number
+        if left:
+            raise ReplayError(f"{self._file}: {left} calls of the transcript were not asked again")
+        return self._vlm
+
+
+def _error(text: str | None) -> VlmError | None:
+    if text is None:
+        return None
+    kind, _, words = text.partition(": ")
+    return (NoFittingAnswer if kind == NoFittingAnswer.__name__ else VlmError)(words)
