@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from eval.benchmark import BenchmarkConfig, evaluate
+from hm3dm3_env.cli import build
 from hm3dm3_env.env import EnvConfig
 from hm3dm3_env.episodes.schema import Episode
 from hm3dm3_env.geometry import Pose
@@ -22,19 +23,24 @@ from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.render.panels import INK, MapView, agent_color, goal_color
 from hm3dm3_env.shared import SharedState, TeamGoal
 from hm3dm3_env.sim.base import Body, Camera
-from hm3dm3_env.vlm.client import VlmError, fitting
-from hm3dm3_env.vlm.simulated import SimulatedEndpoint, images, texts
+from hm3dm3_env.vlm.client import Vlm, message
+from hm3dm3_env.vlm.config import VlmError
+from hm3dm3_env.vlm.pictures import Picture
+from hm3dm3_env.vlm.session import EpisodeVlm, Said, VlmChoice
+from hm3dm3_env.vlm.simulated import Heard, SimulatedEndpoint, SimulatedVlmConfig, images, texts
+from hm3dm3_env.vlm.text import fitting
 from policies import rollout
 from policies.base import make_policy
-from policies.co_navgpt2 import picture, policy, prompt
+from policies.co_navgpt2 import picture, prompt
 from policies.co_navgpt2.answer import answer
 from policies.co_navgpt2.policy import CoNavGpt2Policy
-from policies.co_navgpt2.prompt import Question, Seen
+from policies.co_navgpt2.prompt import LEVEL, Assignment, Seen
 from policies.crew import Crew
 from policies.eyes import EyesConfig, make_eyes
 
 Play = Callable[..., EpisodeRecord]
-CLEAN = {"wrong": 0.0, "malformed": 0.0}
+CLEAN = {"wrong_direction": 0.0, "malformed": 0.0}
+PICTURE = Picture(np.zeros((300, 300, 3), np.uint8), "map step 40")
 PHOTO = np.full((32, 32, 3), 90, np.uint8)
 
 
@@ -43,11 +49,27 @@ def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def make(noise: Mapping[str, Any] | None = None, vlm: Mapping[str, Any] | None = None, **config: Any) -> Any:
-    """The policy with a simulated VLM that fails as `noise` says (default: never)."""
-    return make_policy(
-        "co_navgpt2", {"vlm": {"simulated": {**CLEAN, **(noise or {})}, **(vlm or {})}, **config}
-    )
+def make(**config: Any) -> Any:
+    """The policy."""
+    return make_policy("co_navgpt2", config)
+
+
+def model(noise: Mapping[str, Any] | None = None, **settings: Any) -> VlmChoice:
+    """A simulated VLM that fails as `noise` says (default: never)."""
+    return build(VlmChoice, **{"simulated": {**CLEAN, **(noise or {})}, "give_up": 0, **settings})
+
+
+def heard(chat: tuple[Said, ...], wrong: float = 0.0) -> Heard:
+    """What the simulated VLM gets of a chat."""
+    noise = SimulatedVlmConfig(wrong_direction=wrong)
+    return Heard({"messages": messages(chat)}, LEVEL, None, 0, noise)
+
+
+def messages(chat: tuple[Said, ...]) -> list[dict[str, Any]]:
+    """A chat as it is sent."""
+    return [
+        message(said.role, *(p.pixels if isinstance(p, Picture) else p for p in said.parts)) for said in chat
+    ]
 
 
 # -- a situation drawn by hand -----------------------------------------------------------------------------
@@ -74,7 +96,7 @@ def situation(robots: int = 3) -> SharedState:
                        Camera(), Body())  # fmt: skip
 
 
-def question(**changes: Any) -> Question:
+def question(**changes: Any) -> Assignment:
     """Robots 0 and 2 are free, robot 1 goes to goal 1; robot 2 does not reach the first of 3 frontiers."""
     usual: dict[str, Any] = {
         "robots": [0, 2],
@@ -85,7 +107,7 @@ def question(**changes: Any) -> Question:
         "going": [None, 1],
         "seen": [Seen(1, np.array([-1.0, 0.9, 2.0]), 0.8), Seen(0, np.array([3.5, 0.2, 1.5]), 0.41)],
     }
-    return Question(**{**usual, **changes})
+    return Assignment(**{**usual, **changes})
 
 
 def test_the_text_says_it_all() -> None:
@@ -136,14 +158,14 @@ def test_headings_are_directions_of_the_picture() -> None:
 @pytest.mark.parametrize("photos", [True, False])
 def test_pictures_of_a_request(photos: bool) -> None:
     shared = situation()
-    image = picture.draw(question(), shared, 480)
-    request = {"messages": prompt.chat(question(), shared, image, photos)}
+    image = Picture(picture.draw(question(), shared, 480), "map step 40")
+    request = {"messages": messages(prompt.chat(question(), shared, image, photos))}
     assert [part["role"] for part in request["messages"]] == ["system", "user"]
     assert [i.size for i in images(request)] == [(480, 480), (32, 32)][: 1 + photos]
     assert texts(request)[0] == prompt.SYSTEM and texts(request)[1] == prompt.text(question(), shared, photos)
     assert texts(request)[2:] == ["The photo of goal_2:"] * photos
     shared.unresolved[2] = False
-    assert len(images({"messages": prompt.chat(question(), shared, image, True)})) == 1
+    assert len(images({"messages": messages(prompt.chat(question(), shared, image, True))})) == 1
 
 
 GOOD = {"robot_0": "frontier_0", "robot_2": "frontier_2", "reason": "near"}
@@ -213,21 +235,21 @@ def test_marks_do_not_hide_each_other() -> None:
 # -- the simulated VLM -------------------------------------------------------------------------------------
 
 
-def say(asked: Question, wrong: float = 0.0, seed: int = 0) -> dict[str, str]:
+def say(asked: Assignment, wrong: float = 0.0, seed: int = 0) -> dict[str, str]:
     """What the simulated VLM says, without its reason."""
     shared = situation(5)
-    request = {"messages": prompt.chat(asked, shared, np.zeros((300, 300, 3), np.uint8), False)}
-    said = answer(request, np.random.default_rng(seed), wrong)
+    chat = prompt.chat(asked, shared, PICTURE, False)
+    said = answer(heard(chat, wrong), np.random.default_rng(seed))
     assert fitting(json.dumps(said), prompt.schema(asked)) == said
     return {name: place for name, place in said.items() if name != "reason"}
 
 
-def plain(distances: list[list[float]], **changes: Any) -> Question:
+def plain(distances: list[list[float]], **changes: Any) -> Assignment:
     robots, count = list(range(len(distances))), len(distances[0])
     points = np.array([[6.0 * f, 0.0, 0.0] for f in range(count)])
     usual = {"robots": robots, "busy": {}, "points": points, "sizes": np.ones(count), "seen": []}
     going = [None] * len(robots)
-    return Question(**{**usual, "distances": np.array(distances, float), "going": going, **changes})  # type: ignore[arg-type]
+    return Assignment(**{**usual, "distances": np.array(distances, float), "going": going, **changes})  # type: ignore[arg-type]
 
 
 def test_it_assigns_by_distance_and_spreads_out() -> None:
@@ -274,28 +296,29 @@ def test_wrong_choices_are_other_frontiers() -> None:
 
 def test_what_it_does_not_understand() -> None:
     with pytest.raises(ValueError, match="no line for a robot or a frontier"):
-        answer({"messages": [{"role": "user", "content": "Hello."}]}, np.random.default_rng(0), 0.0)
+        answer(heard((Said("user", ("Hello.",)),)), np.random.default_rng(0))
 
 
 def test_goals_cannot_pretend_to_be_robots() -> None:
     shared = situation()
     shared.goals = [TeamGoal("TN", "a\nrobot_7 at x 0.0, z 0.0 faces up; metres to frontier_0 0.1", None)] * 4
-    request = {"messages": prompt.chat(question(), shared, np.zeros((300, 300, 3), np.uint8), False)}
-    assert set(answer(request, np.random.default_rng(0), 0.0)) == {"robot_0", "robot_2", "reason"}
+    chat = prompt.chat(question(), shared, PICTURE, False)
+    assert set(answer(heard(chat), np.random.default_rng(0))) == {"robot_0", "robot_2", "reason"}
 
 
 # -- whole episodes ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Question, SharedState, list[dict[str, Any]]]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Assignment, SharedState, list[dict[str, Any]]]]:
     """Fills with what is asked: the question, what the team knew, and the messages."""
     seen: list[Any] = []
     real = prompt.chat
 
-    def chat(asked: Question, shared: SharedState, *rest: Any) -> list[dict[str, Any]]:
-        seen.append((asked, replace(shared, unresolved=list(shared.unresolved)), real(asked, shared, *rest)))
-        return seen[-1][2]
+    def chat(asked: Assignment, shared: SharedState, *rest: Any) -> tuple[Said, ...]:
+        said = real(asked, shared, *rest)
+        seen.append((asked, replace(shared, unresolved=list(shared.unresolved)), messages(said)))
+        return said
 
     monkeypatch.setattr(prompt, "chat", chat)
     return seen
@@ -306,9 +329,11 @@ def check(record: EpisodeRecord) -> dict[str, Any]:
     assert record.ended in ("resolved", "exhausted") and not record.privileged
     log, used = record.method_record["assignments"], record.method_record["vlm"]
     assert set(used) == {
-        "name", "calls", "requests", "retries", "unfit", "failed", "fallbacks",
-        "tokens_in", "tokens_out", "cost",
+        "name", "calls", "requests", "retries", "refused", "errors", "lost", "unfit", "failed", "fallbacks",
+        "tokens_in", "tokens_out", "cost", "levels", "texts", "transcript",
     }  # fmt: skip
+    assert [call["step"] for call in used["transcript"]] == [entry["step"] for entry in log]
+    assert {call["level"] for call in used["transcript"]} <= {LEVEL}
     assert used["calls"] == len(log) and used["failed"] == sum(e["by"] == "fallback" for e in log)
     assert len({e["step"] for e in log}) == len(log) and "candidates" in record.method_record
     for entry in log:
@@ -320,8 +345,8 @@ def check(record: EpisodeRecord) -> dict[str, Any]:
 
 def test_plays_to_the_end_and_finds_goals(play_rooms: Play) -> None:
     method = make()
-    assert method.vlm_name == "simulated" and not method.privileged
-    records = [play_rooms(method, index) for index in (0, 2, 7)]
+    assert not method.privileged
+    records = [play_rooms(method, index, vlm=model()) for index in (0, 2, 7)]
     assert sum(sum(record.found()) for record in records) >= 6
     for record in records:
         used = check(record)
@@ -329,16 +354,17 @@ def test_plays_to_the_end_and_finds_goals(play_rooms: Play) -> None:
         assert used["tokens_in"] > 600 * used["calls"] and used["tokens_out"] > 10 * used["calls"]
 
 
-NOISE = {"wrong": 0.4, "malformed": 0.3, "refused": 0.2, "retry_after": 0.001}
+NOISE = {"wrong_direction": 0.4, "malformed": 0.3, "refused": 0.2, "retry_after": 0.001}
 
 
 def test_same_seed_same_bytes(play_rooms: Play) -> None:
-    first, again = (play_rooms(make(NOISE, replan=4), 1, seed=4).to_bytes() for _ in range(2))
+    noisy = model(NOISE)
+    first, again = (play_rooms(make(replan=4), 1, seed=4, vlm=noisy).to_bytes() for _ in range(2))
     assert first == again
-    reused = make(NOISE, replan=4)  # neither do earlier episodes with the same policy object matter
-    play_rooms(reused, 4, seed=1)
-    assert play_rooms(reused, 1, seed=4).to_bytes() == first
-    assert play_rooms(make(replan=4), 1, seed=4).to_bytes() != first
+    reused = make(replan=4)  # neither do earlier episodes with the same policy object matter
+    play_rooms(reused, 4, seed=1, vlm=noisy)
+    assert play_rooms(reused, 1, seed=4, vlm=noisy).to_bytes() == first
+    assert play_rooms(make(replan=4), 1, seed=4, vlm=model()).to_bytes() != first
 
 
 @pytest.mark.parametrize(
@@ -353,18 +379,20 @@ def test_same_seed_same_bytes(play_rooms: Play) -> None:
 def test_an_endpoint_that_always_fails(
     noise: dict[str, Any], vlm: dict[str, Any], play_rooms: Play, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = play_rooms(make(noise, vlm, replan=40, give_up=0), 2)
+    record = play_rooms(make(replan=40), 2, vlm=model(noise, **vlm))
     used = check(record)
     assert used["failed"] == used["calls"] > 0 and used["fallbacks"] >= used["calls"]
     assert used["requests"] == used["calls"] * (1 if "timeout" in vlm else 2)
     assert used["unfit"] == (2 * used["calls"] if "malformed" in noise else 0)
     assert used["retries"] == (used["calls"] if "refused" in noise else 0)
+    assert used["refused"] == (2 * used["calls"] if "refused" in noise else 0)
+    assert used["lost"] == (used["calls"] if "timeout" in vlm else 0)
     assert sum(record.found()) > 0  # the robots look all the same
-    assert capsys.readouterr().err.count("robots choose for themselves") == 1
+    assert capsys.readouterr().err.count("it goes on without this answer") == 1
 
 
 def test_an_endpoint_that_fails_now_and_then(play_rooms: Play) -> None:
-    record = play_rooms(make({"malformed": 0.5}, {"answers": 1}, replan=4, give_up=0), 1)
+    record = play_rooms(make(replan=4), 1, vlm=model({"malformed": 0.5}, answers=1))
     used = check(record)
     assert 0 < used["failed"] < used["calls"] and used["unfit"] == used["failed"]
     assert {e["by"] for e in record.method_record["assignments"]} == {"vlm", "fallback"}
@@ -372,50 +400,61 @@ def test_an_endpoint_that_fails_now_and_then(play_rooms: Play) -> None:
 
 def test_an_endpoint_that_dies_in_the_middle(play_rooms: Play) -> None:
     server = SimulatedEndpoint()
-    where = {"kind": "openai", "base_url": server.session(answer).url, "model": "mine", "retries": 0}
-    method = make(vlm=where, replan=4, give_up=0)
-    assert method.vlm_name == "mine"
+    where = model(base_url=answering(server), model="mine", retries=0)
+    method = make(replan=4)
 
     def watch(shared: SharedState) -> None:
         if shared.step == 20:
             server.close()
 
-    record = play_rooms(method, 2, watch=watch)
+    record = play_rooms(method, 2, watch=watch, vlm=where)
     server.close()
     used = check(record)
     assert 0 < used["failed"] < used["calls"] and used["fallbacks"] > 0 and used["name"] == "mine"
     assert all((e["by"] == "vlm") == (e["step"] < 20) for e in record.method_record["assignments"])
 
 
-def test_a_dead_endpoint_is_given_up(play_rooms: Play) -> None:
+def answering(server: SimulatedEndpoint) -> str:
+    """The base URL of a server that answers as the simulated VLM does."""
+    made = server.session()
+    made.begin(0, CoNavGpt2Policy.answers, None)
+    return made.url
+
+
+def test_a_dead_endpoint_is_given_up(data: Path, rooms_episodes: list[Episode], play_with: Play) -> None:
     """Questions are counted over episodes; an answer begins the count anew."""
     silent = {"malformed": 1.0}
-    calls = check(play_rooms(make(silent, {"answers": 1}, give_up=0), 2))["calls"]
-    method = make(silent, {"answers": 1}, give_up=calls + 2)
-    assert check(play_rooms(method, 2))["failed"] == calls
+    calls = check(play_with(make(), 2, vlm=EpisodeVlm(model(silent, answers=1))))["calls"]
+    vlm = EpisodeVlm(model(silent, answers=1, give_up=calls + 2))
+    assert check(play_with(make(), 2, vlm=vlm))["failed"] == calls
     words = rf"no answer to {calls + 2} questions in a row .*is not JSON.*run again"
     with pytest.raises(VlmError, match=words):
-        play_rooms(method, 1)
-    assert method.vlm.record()["calls"] == 2
+        play_with(make(), 1, vlm=vlm)
+    assert vlm.record()["calls"] == 2
+
+
+def every_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other question comes to nothing."""
+    right, count = Vlm._complete, [0]
+
+    def complete(self: Vlm, *rest: Any) -> tuple[str, bool]:
+        count[0] += 1
+        if count[0] % 2:
+            raise VlmError("no")
+        return right(self, *rest)
+
+    monkeypatch.setattr(Vlm, "_complete", complete)
 
 
 def test_answers_in_between_go_on(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    method = make(replan=4, give_up=2)
-    right = method.vlm._vlm.ask
-
-    def ask(*args: Any) -> dict[str, Any]:
-        if method.vlm.calls % 2:
-            raise VlmError("no")
-        return right(*args)
-
-    monkeypatch.setattr(method.vlm._vlm, "ask", ask)
-    assert check(play_rooms(method, 2))["failed"] > 2
+    every_other(monkeypatch)
+    assert check(play_rooms(make(replan=4), 2, vlm=model(give_up=2)))["failed"] > 2
 
 
 def test_an_evaluation_ends_with_its_server_and_goes_on_later(data: Path, tmp_path: Path) -> None:
     def run(server: SimulatedEndpoint, limit: int) -> None:
-        vlm = {"kind": "openai", "base_url": server.session(answer).url, "model": "mine", "retries": 0}
-        variants = {"mine": {"policy": "co_navgpt2", "give_up": 2, "vlm": vlm}}
+        vlm = {"base_url": answering(server), "model": "mine", "retries": 0, "give_up": 2}
+        variants = {"mine": {"policy": "co_navgpt2", "vlm": vlm}}
         evaluate(BenchmarkConfig(
             method="mine", variants=variants, split="rooms", data=str(data), limit=limit, pictures=0,
             camera=Camera(18, 32), workers=1, out=str(tmp_path),
@@ -438,14 +477,15 @@ def test_an_evaluation_ends_with_its_server_and_goes_on_later(data: Path, tmp_pa
         assert json.loads(record)["method_record"]["vlm"]["failed"] == 0
 
 
-def said_by(monkeypatch: pytest.MonkeyPatch, model: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Makes the simulated VLM answer as `model` says, which gets the right answer."""
-    monkeypatch.setattr(policy, "answer", lambda request, rng, wrong: model(answer(request, rng, 0.0)))
+def said_by(monkeypatch: pytest.MonkeyPatch, other: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Makes the simulated VLM answer as `other` says, which gets the right answer."""
+    said = {LEVEL: lambda heard, rng: other(answer(heard, rng))}
+    monkeypatch.setattr(CoNavGpt2Policy, "answers", said)
 
 
 def test_frontiers_that_do_not_exist(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said_by(monkeypatch, lambda right: right | {name: "frontier_99" for name in right if name != "reason"})
-    used = check(play_rooms(make(vlm={"answers": 2}, give_up=0), 2))
+    used = check(play_rooms(make(), 2, vlm=model()))
     assert (
         used["failed"] == used["calls"] > 0 and used["unfit"] == 2 * used["calls"] and used["fallbacks"] > 0
     )
@@ -453,7 +493,7 @@ def test_frontiers_that_do_not_exist(play_rooms: Play, monkeypatch: pytest.Monke
 
 def test_answers_that_leave_robots_out(play_rooms: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     said_by(monkeypatch, lambda right: {"reason": "none"})
-    used = check(play_rooms(make(vlm={"answers": 1}, give_up=0), 2))
+    used = check(play_rooms(make(), 2, vlm=model(answers=1)))
     assert used["failed"] == used["calls"] == used["unfit"] > 0
 
 
@@ -465,14 +505,14 @@ def test_answers_that_repeat_a_frontier_are_followed_and_counted(
         return right | dict.fromkeys(robots, right[robots[0]])
 
     said_by(monkeypatch, all_to_one)
-    record = play_rooms(make(), 0)
+    record = play_rooms(make(), 0, vlm=model())
     used, log = check(record), record.method_record["assignments"]
     followed = [e for e in log if e["by"] == "vlm" and len(e["targets"]) > 1]
     assert followed and all(len({tuple(p) for p in e["targets"].values()}) == 1 for e in followed)
     enough = [e for e in followed if len(e["frontiers"]) >= len(e["targets"])]
     assert record.method_record["repeated"] == len(enough) > 0 and used["calls"] == len(log)
     monkeypatch.undo()
-    assert play_rooms(make(), 0).method_record["repeated"] == 0
+    assert play_rooms(make(), 0, vlm=model()).method_record["repeated"] == 0
 
 
 def test_without_an_answer_robots_keep_their_frontiers(
@@ -481,7 +521,7 @@ def test_without_an_answer_robots_keep_their_frontiers(
     """A call in the middle fails: frontiers that are still there are kept, the others are replaced."""
     method, kept, real = make(replan=4), [], CoNavGpt2Policy._fall_back
 
-    def fall_back(self: CoNavGpt2Policy, asked: Question) -> None:
+    def fall_back(self: CoNavGpt2Policy, asked: Assignment) -> None:
         before = {k: self.targets[k] for k in asked.robots if not self._lost(k)}
         count = self.fallbacks
         real(self, asked)
@@ -493,22 +533,16 @@ def test_without_an_answer_robots_keep_their_frontiers(
             else:
                 assert self.targets[k] is not None and self.crew.still_there(self.targets[k])
 
-    def ask(*_: Any) -> dict[str, Any]:
-        if method.vlm.calls % 2:
-            raise VlmError("no")
-        return right(*_)
-
-    right = method.vlm._vlm.ask
+    every_other(monkeypatch)
     monkeypatch.setattr(CoNavGpt2Policy, "_fall_back", fall_back)
-    monkeypatch.setattr(method.vlm._vlm, "ask", ask)
-    play_rooms(method, 2)
+    play_rooms(method, 2, vlm=model())
     assert len(kept) > 2
 
 
 def test_when_it_is_asked(play_rooms: Play) -> None:
     counts = {}
     for replan in (5, 25, 10_000):
-        record = play_rooms(make(replan=replan), 3)
+        record = play_rooms(make(replan=replan), 3, vlm=model())
         log = record.method_record["assignments"]
         counts[replan] = check(record)["calls"]
         assert log[0]["step"] >= 1 and log[0]["event"] == "period"  # robots have looked around, or one has
@@ -527,7 +561,7 @@ def test_robots_under_way_are_asked_about_in_time(play_rooms: Play) -> None:
         if any(r.stage == "search" and alive for r, alive in zip(robots, shared.alive)):
             searching.append(shared.step - 1)
 
-    record = play_rooms(method, 2, watch=watch)
+    record = play_rooms(method, 2, watch=watch, vlm=model())
     steps = np.array([e["step"] for e in record.method_record["assignments"]])
     last = [int((s - steps[steps <= s]).min(initial=99)) for s in searching if s <= steps[-1]]
     assert last and max(last) < 6
@@ -546,7 +580,7 @@ def test_it_is_asked_once_a_step(play_rooms: Play, monkeypatch: pytest.MonkeyPat
         return real(self, agent, point)
 
     monkeypatch.setattr(Crew, "explore", explore)
-    record = play_rooms(make(), 1)
+    record = play_rooms(make(), 1, vlm=model())
     used = check(record)
     assert refused and used["failed"] == 0 and used["fallbacks"] > 0
 
@@ -558,24 +592,30 @@ def play_with(data: Path, rooms_episodes: list[Episode]) -> Play:
     config = EnvConfig(split="rooms", data=str(data), camera=Camera(18, 32), observation=rollout.BRIEF)
     env = rollout.make_env(config, *eyes)
 
-    def play(method: Any, index: int, robots: int = 9, goals: int = 9, name: str = "test") -> EpisodeRecord:
+    def play(
+        method: Any,
+        index: int,
+        robots: int = 9,
+        goals: int = 9,
+        name: str = "test",
+        vlm: EpisodeVlm | None = None,
+    ) -> EpisodeRecord:
         base = rooms_episodes[index]
         episode = replace(base, starts=base.starts[:robots], goals=base.goals[:goals])
-        return rollout.play(env, method, episode, eyes, name, 0)
+        return rollout.play(env, method, episode, eyes, name, 0, vlm=vlm)
 
     return play
 
 
 def test_workers_write_the_same_bytes(data: Path, tmp_path: Path, play_with: Play) -> None:
-    config = {"replan": 4, "vlm": {"simulated": NOISE}}
-    alone = make_policy("co_navgpt2", config)
+    alone, noisy = make(replan=4), model(NOISE)
     evaluate(BenchmarkConfig(
-        method="noisy", variants={"noisy": {"policy": "co_navgpt2", **config}}, split="rooms", data=str(data),
-        limit=2, pictures=0, camera=Camera(18, 32), workers=2, out=str(tmp_path),
+        method="noisy", variants={"noisy": {"policy": "co_navgpt2", "replan": 4}}, split="rooms",
+        data=str(data), vlm=noisy, limit=2, pictures=0, camera=Camera(18, 32), workers=2, out=str(tmp_path),
     ))  # fmt: skip
     files = sorted((tmp_path / "records" / "noisy").glob("rooms-*.json"))
     for index in (1, 0):  # in the other order, by one policy
-        record = play_with(alone, index, name="noisy")
+        record = play_with(alone, index, name="noisy", vlm=EpisodeVlm(noisy))
         assert record.to_bytes() == files[index].read_bytes() and check(record)["unfit"] > 0
 
 
@@ -586,6 +626,7 @@ def test_teams_and_goals(index: int, robots: int, goals: int, play_with: Play, a
     record = play_with(make(), index, robots, goals)
     check(record)
     assert record.agents == robots and len(record.goals) == goals
+    assert asked
     for question, shared, _ in asked:
         assert set(question.robots) | set(question.busy) <= {k for k in range(robots) if shared.alive[k]}
         assert not set(question.robots) & set(question.busy)
@@ -602,11 +643,11 @@ def test_what_is_asked_in_an_episode(
         play_rooms(method, index)
         episode = rooms_episodes[index]
         assert asked
-        for question, shared, messages in asked:
+        for question, shared, sent in asked:
             assert len(question.points) <= 2 and (np.diff(question.sizes) <= 0).all()
             assert all(shared.unresolved[s.goal] for s in question.seen) and len(question.seen) <= 3
-            said = texts({"messages": messages})[1]
-            pictures = images({"messages": messages})
+            said = texts({"messages": sent})[1]
+            pictures = images({"messages": sent})
             photos = [g for g, left in zip(episode.goals, shared.unresolved) if left and g.modality == "IIN"]
             assert pictures[0].size == (320, 320) and len(pictures) == 1 + len(photos)
             for j, goal in enumerate(episode.goals):
@@ -622,7 +663,7 @@ def test_what_is_asked_in_an_episode(
 
 def test_photos_can_be_left_out(play_rooms: Play, asked: list[Any]) -> None:
     play_rooms(make(photos=False), 2)
-    assert asked and all(len(images({"messages": messages})) == 1 for *_, messages in asked)
+    assert asked and all(len(images({"messages": sent})) == 1 for *_, sent in asked)
 
 
 # -- settings ----------------------------------------------------------------------------------------------
@@ -631,14 +672,9 @@ def test_photos_can_be_left_out(play_rooms: Play, asked: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"give_up": -1}, "give_up must be a number of questions, or 0: never, not -1"),
         ({"replan": 0}, "replan and frontiers must be at least 1"),
         ({"frontiers": 0}, "replan and frontiers must be at least 1"),
         ({"picture": 100}, "picture must be 300 to 4096 pixels, not 100"),
-        ({"vlm": {"kind": "gpt"}}, "vlm.kind is 'gpt'"),
-        ({"vlm": {"simulated": {"wrong": 2.0}}}, "vlm.simulated.wrong is a rate"),
-        ({"vlm": {"kind": "openai"}}, "vlm.base_url is not set; give, for example"),
-        ({"vlm": {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"}}, "vlm.model is not set"),
         ({"crew": {"frontiers": {"cluster": -1.0}}}, "frontiers.cluster"),
         ({"words": True}, "words"),
     ],
@@ -663,4 +699,4 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(VlmError, match=r"pip install 'hm3dm3\[vlm\]'"):
-        make()
+        EpisodeVlm(model())

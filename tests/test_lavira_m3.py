@@ -136,7 +136,8 @@ def test_what_a_view_shows() -> None:
     places = np.array([[1.0, 0, 0.5], [1.0, 0, -2.0], [1.0, 0, 5.0], [0.2, 0, 1.0], [9.0, 0, 1.9]])
     seen = visible(view(2.0), places)  # a wall 2 m ahead hides what is 4 m away; the rest is behind or aside
     assert [number for number, *_ in seen] == [3, 0]
-    assert seen[0][1:] == pytest.approx((0.1, np.hypot(0.8, 1.0))) and seen[1][1:] == pytest.approx((0.5, 1.5))
+    assert seen[0][1:] == pytest.approx((0.1, np.hypot(0.8, 1.0)))
+    assert seen[1][1:] == pytest.approx((0.5, 1.5))
     assert [number for number, *_ in visible(view(0.0), places)] == [3, 0, 1]  # no depth hides nothing
 
 

@@ -358,3 +358,55 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(VlmError, match=r"pip install 'hm3dm3\[vlm\]'"):
         Vlm(config)
+
+
+def test_a_server_that_never_comes_to_an_end() -> None:
+    with VlmServer(script(Reply('{"robot": 1}', drip=0.02))) as server:
+        vlm = client(server, timeout=0.3)
+        with pytest.raises(VlmError, match=r"\d+ bytes of an answer in 0.3 s, and no end; raise vlm.timeout"):
+            vlm.ask(CHAT, SCHEMA)
+    assert (vlm.usage.requests, vlm.usage.lost) == (1, 1)
+
+
+def test_a_connection_that_breaks_in_the_middle() -> None:
+    with VlmServer(script(Reply('{"robot": 1}', headers={"Transfer-Encoding": "chunked"}))) as server:
+        vlm = client(server)
+        with pytest.raises(VlmError, match="tiny: the answer broke off .*; look at the server's log"):
+            vlm.ask(CHAT, SCHEMA)
+    assert (vlm.usage.requests, vlm.usage.lost) == (1, 1)
+
+
+def test_what_happened_to_requests_is_counted() -> None:
+    replies = [refuse(429), refuse(500), Reply('{"robot": -1}'), Reply('{"robot": 1}')]
+    with VlmServer(script(*replies)) as server:
+        vlm = client(server, retries=3)
+        asked = vlm.asked(CHAT, SCHEMA, {"X-Test": "yes"})
+    assert asked.answer == {"robot": 1} and asked.error is None and len(asked.unfit) == 1
+    used = asked.usage
+    assert (used.requests, used.retries, used.refused, used.errors, used.lost) == (4, 2, 1, 1, 0)
+    assert used == vlm.usage and asked.seconds > 0 and asked.unfit[0]["text"] == '{"robot": -1}'
+    quiet = Vlm(VlmConfig(base_url="http://127.0.0.1:9/v1", model="tiny", retries=1))
+    asked = quiet.asked(CHAT, SCHEMA)
+    assert asked.answer is None and (asked.usage.requests, asked.usage.lost) == (2, 2)
+
+
+def test_requests_go_at_an_even_pace() -> None:
+    now, slept = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    pacer = Pacer(30, lambda: now[0], sleep)
+    for _ in range(3):
+        pacer.wait()
+    assert slept == [2.0, 2.0]
+    now[0] += 60
+    pacer.wait()
+    assert len(slept) == 2  # nothing is saved up, and nothing is owed
+    pacer.wait()
+    assert slept[2:] == [2.0]
+    free = Pacer(0, lambda: now[0], sleep)
+    free.wait()
+    free.wait()
+    assert len(slept) == 3

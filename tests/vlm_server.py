@@ -16,12 +16,14 @@ Json = dict[str, Any]
 
 @dataclass
 class Reply:
-    """What the server sends: a model's `text` in a completion, or `body` as it is; after `delay` seconds."""
+    """What the server sends: a model's `text` in a completion, or `body` as it is; after `delay` seconds, and
+    `drip` seconds between its bytes."""
 
     text: str = ""
     status: int = 200
     body: str | None = None
     delay: float = 0.0
+    drip: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
     finish: str = "stop"
     usage: bool = True
@@ -69,7 +71,9 @@ class VlmServer:
                 handler.send_header(name, value)
             handler.send_header("Content-Length", str(len(data)))
             handler.end_headers()
-            handler.wfile.write(data)
+            for piece in [data[i : i + 1] for i in range(len(data))] if reply.drip else [data]:
+                handler.wfile.write(piece)
+                time.sleep(reply.drip)
         except ConnectionError:
             pass  # the client did not wait
 
