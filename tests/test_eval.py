@@ -255,14 +255,15 @@ def test_a_vlm_may_move_but_not_change(config: BenchmarkConfig, played: list[tup
     """Records are the model's, wherever it is served; a dead endpoint is counted in the table."""
 
     def run(port: int, model: str) -> None:
-        vlm = {"kind": "openai", "base_url": f"http://127.0.0.1:{port}/v1", "model": model, "retries": 0}
-        variants = {"mine": {"policy": "co_navgpt2", "give_up": 0, "vlm": vlm}}
+        vlm = {"base_url": f"http://127.0.0.1:{port}/v1", "model": model, "retries": 0, "give_up": 0}
+        variants = {"mine": {"policy": "co_navgpt2", "vlm": vlm}}
         evaluate(replace(config, method="mine", variants=variants, limit=1))
 
     run(9, "one")
     text = Path(config.out, "table.txt").read_text().splitlines()
-    cost = next(line.split() for line in reversed(text) if line.startswith("mine"))
+    _, cost, level = (line.split() for line in text if line.startswith("mine"))
     assert cost[3] == "one" and float(cost[4]) == float(cost[-1]) > 0
+    assert level[1:3] == ["one", "assign"] and level[3] == cost[4]
     settings = Path(config.out, "records", "mine", "settings.json").read_text()
     assert "127.0.0.1" not in settings and "one" in settings
     run(10, "one")

@@ -394,6 +394,9 @@ class Planted:
 
     def __init__(self, policy: Any) -> None:
         self.policy, self.privileged, self.found = policy, policy.privileged, []
+        for name in ("answers", "recognises_by_vlm", "goal_image"):
+            if hasattr(policy, name):
+                setattr(self, name, getattr(policy, name))
 
     def _search(self, *things: Any) -> None:
         self.found += [type(x).__name__ for x in reachable(things) if isinstance(x, TRUTH)]

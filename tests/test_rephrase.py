@@ -164,7 +164,7 @@ def test_answers_without_json_leave_the_old_text(root: Path) -> None:
         run(root, server)
     old = described(root, "rooms")
     assert [g.text for g in described(root, "rooms_rephrased")] == [g.text for g in old]
-    assert len(server.requests) == 3 * len(old)
+    assert len(server.requests) == 2 * len(old)
 
 
 def test_the_same_answers_give_the_same_bytes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
