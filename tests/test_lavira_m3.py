@@ -16,6 +16,7 @@ from hm3dm3_env.geometry import Pose
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import TeamGoal
 from hm3dm3_env.sim.base import Camera, Frame
+from hm3dm3_env.vlm.pictures import compose
 from hm3dm3_env.vlm.session import VlmChoice
 from hm3dm3_env.vlm.simulated import SimulatedVlmConfig
 from policies.base import make_policy
@@ -365,3 +366,57 @@ def test_a_model_that_never_answers_leaves_a_frontier_team(play_rooms: Play) -> 
     vlm = record.method_record["vlm"]
     assert vlm["failed"] == vlm["calls"] > 0 and vlm["fallbacks"] > 0 and not record.declarations
     assert max(record.path) > 3
+
+
+def walked_in(play_rooms: Play, index: int, **noise: float) -> EpisodeRecord:
+    vlm = VlmChoice(simulated=SimulatedVlmConfig(malformed=0.0, **noise))
+    return play_rooms(LaviraM3Policy(LaviraM3Config(walk_in=True)), index, vlm=vlm)
+
+
+def test_a_model_that_mistakes_everything_finds_next_to_nothing(play_rooms: Play) -> None:
+    """Every judgement is the wrong way round; what is found is so because it stands beside what was taken for
+    it."""
+    found = {}
+    for rate in (0.0, 1.0):
+        records = [walked_in(play_rooms, i, wrong_direction=0.0, wrong_identity=rate) for i in (0, 3, 7)]
+        found[rate] = sum(sum(record.found()) for record in records)
+        declined = sum(record.method_record["gates"]["declined"] for record in records)
+    assert found[1.0] < found[0.0] / 3 and declined > 5
+
+
+def test_wrong_directions_cost_only_ways(play_rooms: Play) -> None:
+    changed = 0
+    for index in (1, 4, 7):
+        straight, astray = (
+            walked_in(play_rooms, index, wrong_direction=rate, wrong_identity=0.0) for rate in (0.0, 1.0)
+        )
+        changed += straight.poses != astray.poses
+        assert all(d["right"] for d in [*straight.declarations, *astray.declarations])
+    assert changed
+
+
+def test_an_endpoint_with_many_faults_is_survived_and_counted(play_rooms: Play) -> None:
+    noise = SimulatedVlmConfig(timeouts=0.2, delay=9.0, malformed=0.1, refused=0.05, retry_after=0.001)
+    faulty = VlmChoice(simulated=noise, timeout=0.3, retries=1, give_up=0)
+    record = play_rooms(LaviraM3Policy(), 2, vlm=faulty)
+    used = record.method_record["vlm"]
+    assert record.ended in ("resolved", "exhausted") and sum(record.found()) > 0
+    assert used["lost"] > 0 and used["unfit"] > 0 and used["refused"] > 0 and used["failed"] < used["calls"]
+    levels = used["levels"].values()
+    for name in ("calls", "requests", "retries", "lost", "unfit", "refused", "failed", "tokens_in"):
+        assert sum(level[name] for level in levels) == used[name]
+
+
+def black(height: int, width: int) -> np.ndarray:
+    return np.zeros((height, width, 3), np.uint8)
+
+
+def test_pictures_can_be_made_again_from_their_references(play_rooms: Play) -> None:
+    kinds = set()
+    for call in play_rooms(LaviraM3Policy(), 3).method_record["vlm"]["transcript"]:
+        for part in call["said"][1]["parts"]:
+            if isinstance(part, dict):
+                made = compose(part["image"], lambda *_: black(64, 36), lambda _: black(224, 224))
+                assert list(made.pixels.shape[1::-1]) == part["size"]
+                kinds.add("|" in part["image"] or part["image"].split()[0].partition("_")[0])
+    assert kinds == {"robot", "goal", True}
