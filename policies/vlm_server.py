@@ -8,6 +8,7 @@ ship from the truth of the episodes of one split: the client's headers say which
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from policies.rollout import episode_seed
 
 ANSWERS: dict[str, Answer] = {**CoNavGpt2Policy.answers, **LaviraM3Policy.answers}
 """What it says, by level of questions."""
-SESSIONS = 16
+SESSIONS = 8
 """Plays that it keeps apart at a time; older ones are forgotten (ours)."""
 
 
@@ -61,6 +62,7 @@ class Plays:
         self.config = config
         self._episodes = {e.id: e for e in load_split(data_root(config.data), config.split)}
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._lock = threading.Lock()
 
     def __call__(self, headers: Mapping[str, str]) -> Session:
         """The session of a request.
@@ -76,12 +78,13 @@ class Plays:
                 "the server with the split and the data that are played"
             )
         key = f"{name} {headers[PLAY]}"
-        if key not in self._sessions:
-            self._sessions[key] = self._open(episode)
-            while len(self._sessions) > SESSIONS:
-                self._sessions.popitem(last=False)
-        self._sessions.move_to_end(key)
-        return self._sessions[key]
+        with self._lock:  # the first questions of a play come together
+            if key not in self._sessions:
+                self._sessions[key] = self._open(episode)
+                while len(self._sessions) > SESSIONS:
+                    self._sessions.popitem(last=False)
+            self._sessions.move_to_end(key)
+            return self._sessions[key]
 
     def _open(self, episode: Episode) -> Session:
         sim = EmbeddedSimulator()

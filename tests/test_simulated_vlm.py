@@ -159,6 +159,15 @@ def test_threads_do_not_matter() -> None:
     assert [call["answer"]["number"] for call in calls] == alone[::-1]
 
 
+def test_equal_questions_at_once_get_their_answers_in_order() -> None:
+    model = vlm(malformed=0.5)
+    runs = []
+    for _ in range(5):
+        model.begin("test", 3, {COUNT: dice}, None)
+        runs.append([str(said) for said in model.ask([question("a")] * 4)])
+    assert runs == [runs[0]] * 5 and len(set(runs[0])) > 1
+
+
 def in_a_worker(seed: int) -> tuple[int, int, list[int]]:
     """In a fresh process, which has an endpoint of its own."""
     os.environ["NO_PROXY"] = "127.0.0.1"

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from hm3dm3_env.files import json_bytes
 from hm3dm3_env.shared import Privileged
 from hm3dm3_env.vlm.client import Asked, Pacer, Usage, Vlm, message
 from hm3dm3_env.vlm.config import VlmConfig, VlmError
@@ -211,7 +212,7 @@ class EpisodeVlm:
                 for q in questions
             ]
         else:
-            found = list(self._pool.map(self._one, questions))
+            found = self._all(questions)
         for question, asked in zip(questions, found):
             self._calls.append((question, asked))
             self.seconds.setdefault(question.level, []).append(asked.seconds)
@@ -219,6 +220,18 @@ class EpisodeVlm:
                 self._watch(question, asked)
             answers.append(asked.error or VlmError("no answer") if asked.answer is None else asked.answer)
         return answers
+
+    def _all(self, questions: Sequence[Question]) -> list[Asked]:
+        """Asks all at once; equal questions one after the other, so that which of them gets which answer does
+        not depend on threads."""
+        alike: dict[bytes, list[int]] = {}
+        for i, question in enumerate(questions):
+            shown = [_shown(said) for said in question.said]
+            alike.setdefault(json_bytes([question.level, shown, question.schema]), []).append(i)
+        groups = list(alike.values())
+        answers = self._pool.map(lambda group: [self._one(questions[i]) for i in group], groups)
+        found = {i: asked for group, said in zip(groups, answers) for i, asked in zip(group, said)}
+        return [found[i] for i in range(len(questions))]
 
     def _one(self, question: Question) -> Asked:
         chat = [
