@@ -37,6 +37,7 @@ from hm3dm3_env.sim.base import Frame
 from hm3dm3_env.vlm.simulated import Answer, Heard
 from policies.lavira_m3 import division, identity, language, vision
 from policies.lavira_m3.language import NONE, SIDES
+from policies.lavira_m3.robot import gap
 from policies.lavira_m3.sight import (
     DOORS,
     NUMBER,
@@ -46,7 +47,6 @@ from policies.lavira_m3.sight import (
     allowed,
     along,
     floor_of,
-    gap,
     outside,
     things_in,
     truth_of,

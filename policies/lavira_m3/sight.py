@@ -16,6 +16,7 @@ from hm3dm3_env.shared import Privileged
 from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.vlm.simulated import Heard, texts
 from policies.lavira_m3.language import ACTIONS
+from policies.lavira_m3.robot import gap
 from policies.visible import pixel_counts
 
 SHARE = 0.002
@@ -128,8 +129,3 @@ def outside(item: Instance, point: np.ndarray) -> float:
     """Metres from a place to a thing's box, in the plane."""
     beyond = np.maximum(np.maximum(item.low - point, point - item.high), 0)
     return float(np.hypot(beyond[0], beyond[2]))
-
-
-def gap(a: np.ndarray, b: np.ndarray) -> float:
-    """Metres between two (3,) places in the plane."""
-    return float(np.hypot(a[0] - b[0], a[2] - b[2]))
