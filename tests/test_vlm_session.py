@@ -60,10 +60,10 @@ def test_settings_of_levels() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             build(VlmChoice, base_url="http://127.0.0.1:1/v1", model="m", levels=levels)
-    with pytest.raises(ValueError, match="temperature"):
-        EpisodeVlm(
-            build(VlmChoice, base_url="http://127.0.0.1:1/v1", model="m", levels={"a.b": {"temperature": -1}})
-        )
+    for own in ({"temperature": -1}, {"temperature": "hot"}, {"max_tokens": 1.5}, {"extra": "x"}):
+        config = build(VlmChoice, base_url="http://127.0.0.1:1/v1", model="m", levels={"a.b": own})
+        with pytest.raises(ValueError, match="vlm.levels: a.b: .*"):
+            EpisodeVlm(config)
 
 
 # -- replay ------------------------------------------------------------------------------------------------

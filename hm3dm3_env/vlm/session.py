@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from hm3dm3_env.cli import build
 from hm3dm3_env.files import json_bytes
 from hm3dm3_env.shared import Privileged
 from hm3dm3_env.vlm.client import Asked, Pacer, Usage, Vlm, message
@@ -100,9 +101,16 @@ class VlmChoice(VlmConfig):
         return {"kind": "openai", **super().public(), "levels": levels}
 
     def of_level(self, level: str) -> VlmConfig:
-        """How questions of a level are asked."""
+        """How questions of a level are asked.
+
+        Raises:
+            ValueError: what the level has of its own cannot be.
+        """
         own = {f.name: getattr(self, f.name) for f in fields(VlmConfig)}
-        return VlmConfig(**{**own, **self.levels.get(level, {})})
+        try:
+            return build(VlmConfig, **{**own, **self.levels.get(level, {})})
+        except ValueError as error:
+            raise ValueError(f"vlm.levels: {level}: {error}") from error
 
 
 @dataclass(frozen=True)
