@@ -22,6 +22,7 @@ from hm3dm3_env.vlm.simulated import SimulatedVlmConfig
 from policies.base import make_policy
 from policies.lavira_m3 import division, identity, language, vision
 from policies.lavira_m3.board import Board, Dismissed
+from policies.lavira_m3.brain import Brain, latest
 from policies.lavira_m3.config import LaviraM3Config
 from policies.lavira_m3.language import Place, Situation
 from policies.lavira_m3.policy import LaviraM3Policy
@@ -420,3 +421,39 @@ def test_pictures_can_be_made_again_from_their_references(play_rooms: Play) -> N
                 assert list(made.pixels.shape[1::-1]) == part["size"]
                 kinds.add("|" in part["image"] or part["image"].split()[0].partition("_")[0])
     assert kinds == {"robot", "goal", True}
+
+
+def test_the_latest_are_all_of_them_while_there_are_few() -> None:
+    for have in range(12):
+        items = list(range(have))
+        assert [len(latest(items, count)) for count in (0, 6, 9)] == [0, min(have, 6), min(have, 9)]
+        assert latest(items, 6) == items[-6:]
+
+
+def test_robots_remember_as_many_places_as_they_should() -> None:
+    team: Any = SimpleNamespace(config=LaviraM3Config(waypoints=8))
+    brain = Brain(team, 0)
+    for step in range(14):
+        pose = Pose(3.0 * step, 0.0, 0.0)
+        team.shared = SimpleNamespace(poses=[pose])
+        brain._remember([view(pose=pose)])
+        assert len(brain.spots) == min(step + 1, 9)  # eight to go back to, and where it is
+    assert [spot.name for spot in brain.spots] == [f"place_{n}" for n in range(5, 14)]
+
+
+def test_robots_are_told_of_their_last_decisions(play_rooms: Play) -> None:
+    record = play_rooms(LaviraM3Policy(), 3)
+    calls = [c for c in record.method_record["vlm"]["transcript"] if c["level"] == language.LEVEL]
+    counts = set()
+    for call, text in zip(calls, told(record, language.LEVEL)):
+        lines = text.partition("Your last decisions:\n")[2].splitlines()
+        shown = sum(line.startswith("step ") for line in lines)
+        done = [
+            d
+            for d in record.method_record["decisions"]
+            if f"robot_{d['robot']}" == call["by"] and d["action"] != "backtrack"
+        ]
+        before = sum(d["until"] <= call["step"] and d["step"] < call["step"] for d in done)
+        assert shown >= min(before, 6)
+        counts.add(shown)
+    assert {4, 5, 6} <= counts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from policies.lavira_m3.views import NAMES, View, photo_parts
 from policies.lavira_m3.vision import Target
 from policies.planner import LEFT
 
+T = TypeVar("T")
 LATER = "later"
 Life = Generator[Any, Any, Any]
 APART = 1.5
@@ -157,7 +158,7 @@ class Brain:
             wanted=wanted,
             photos=photo_parts(shared.goals, wanted),
             teammates=team.teammates(self.agent),
-            history=self.history[len(self.history) - config.history :] if config.history else [],
+            history=latest(self.history, config.history),
             places=places,
             turn=here and len(views) == 1,
         )
@@ -172,7 +173,7 @@ class Brain:
             return
         self.spots.append(_Spot(f"place_{self._named}", here, views))
         self._named += 1
-        del self.spots[: len(self.spots) - 1 - self.team.config.waypoints]
+        self.spots = latest(self.spots, self.team.config.waypoints + 1)  # where it is now is not on offer
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -337,6 +338,11 @@ class Brain:
 
 
 _FOUND = "a teammate found it"
+
+
+def latest(items: list[T], count: int) -> list[T]:
+    """The last `count` of some things, all of them where there are fewer."""
+    return items[max(len(items) - count, 0) :]
 
 
 def _meant(chosen: Decision) -> str:
