@@ -40,7 +40,7 @@ class VlmConfig:
     most a day."""
     retries: int = 4
     """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
-    Retry-After is kept (ours)."""
+    Retry-After is kept while it is short (ours)."""
     answers: int = 2
     """Answers asked for until one fits the schema: one that does not is shown to the model once (ours)."""
     concurrency: int = 4

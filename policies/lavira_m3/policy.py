@@ -10,7 +10,8 @@
 `answer.py` what the simulated model says. The paper's summary names these parts; details are LaViRA's where
 it is known (boxes in thousandths, the lower edge for where to walk, 15 steps, 0.75 m) and ours elsewhere:
 
-- Robots decide at once, on what was known when the step began; a robot that is under way is not asked.
+- Robots that decide at a step are asked together, in rounds: in a later round of the step a robot knows what
+  teammates said in an earlier one. A robot that is under way is not asked.
 - A turn-around takes nine turns, and its four views are looked at without turning back to them.
 - Going back means choosing anew from what was seen at a place, not walking there first (LaViRA).
 - Things that were judged not to be a goal stand on the board with their place.
