@@ -55,6 +55,11 @@ def pitch_to(source: np.ndarray, target: np.ndarray) -> float:
     return atan2(target[1] - source[1], hypot(target[0] - source[0], target[2] - source[2]))
 
 
+def plan(point: np.ndarray) -> list[float]:
+    """[x, z] of a (3,) point, as records keep it: to a millimetre."""
+    return [round(float(point[0]), 3), round(float(point[2]), 3)]
+
+
 def rotation_matrix(heading: float, pitch: float) -> np.ndarray:
     """(3, 3) camera-to-world rotation: columns are the camera's right, up and back axes."""
     ch, sh, cp, sp = cos(heading), sin(heading), cos(pitch), sin(pitch)

@@ -101,10 +101,8 @@ def play(
     encoder.reset(shared.goals, own, truth)
     clock = clock or Clock()
     told, sees = bool(policy.privileged), bool(getattr(policy, "sees", False))
-    if not asks_vlm(policy):
-        vlm = None
-    else:
-        vlm = vlm or EpisodeVlm(VlmChoice())
+    vlm = (vlm or EpisodeVlm(VlmChoice())) if asks_vlm(policy) else None
+    if vlm is not None:
         vlm.begin(episode.id, own, policy.answers, truth)  # type: ignore[attr-defined]
     view = None if vlm is None else vlm.view()
     seeing = shielded(eyes, clock)

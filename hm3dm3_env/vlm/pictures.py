@@ -12,11 +12,13 @@ A record keeps references in place of pixels; whoever has the frames makes the s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw
+
+from hm3dm3_env.shared import TeamGoal
 
 GAP = 8
 """White pixels between pictures beside each other (ours)."""
@@ -32,6 +34,16 @@ class Picture:
 
     pixels: np.ndarray
     ref: str
+
+
+def photos(goals: Sequence[TeamGoal], wanted: Sequence[int]) -> list[str | Picture]:
+    """The photos of image goals among `wanted`, each after a line that names it."""
+    parts: list[str | Picture] = []
+    for j in wanted:
+        image = goals[j].image
+        if image is not None:
+            parts += [f"The photo of goal_{j}:", Picture(image, f"goal {j}")]
+    return parts
 
 
 def compose(

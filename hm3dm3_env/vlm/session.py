@@ -203,7 +203,8 @@ class EpisodeVlm:
             self.name = self._recorded.name
         self._episode, self._play = episode, uuid.uuid4().hex
         self._texts: dict[str, int] = {}
-        self._calls: list[tuple[Question, Asked]] = []
+        self._levels: dict[str, Json] = {}
+        self._transcript: list[Json] = []
         self.seconds: dict[str, list[float]] = {}
 
     def ask(self, questions: Sequence[Question]) -> list[Json | VlmError]:
@@ -213,29 +214,26 @@ class EpisodeVlm:
         Raises:
             VlmError: no answer came `give_up` times in a row.
         """
-        answers: list[Json | VlmError] = []
+        shown = [[_shown(message_) for message_ in question.said] for question in questions]
         if self._recorded is not None:
-            found = [
-                self._recorded.next(q.step, q.by, q.level, [_shown(message_) for message_ in q.said])
-                for q in questions
-            ]
+            found = [self._recorded.next(q.step, q.by, q.level, said) for q, said in zip(questions, shown)]
         else:
-            found = self._all(questions)
-        for question, asked in zip(questions, found):
-            self._calls.append((question, asked))
+            found = self._all(questions, shown)
+        answers: list[Json | VlmError] = []
+        for question, said, asked in zip(questions, shown, found):
             self.seconds.setdefault(question.level, []).append(asked.seconds)
             if self._recorded is None:
+                self._keep(question, said, asked)
                 self._watch(question, asked)
             answers.append(asked.error or VlmError("no answer") if asked.answer is None else asked.answer)
         return answers
 
-    def _all(self, questions: Sequence[Question]) -> list[Asked]:
+    def _all(self, questions: Sequence[Question], shown: Sequence[list[Json]]) -> list[Asked]:
         """Asks all at once; equal questions one after the other, so that which of them gets which answer does
         not depend on threads."""
         alike: dict[bytes, list[int]] = {}
-        for i, question in enumerate(questions):
-            shown = [_shown(said) for said in question.said]
-            alike.setdefault(json_bytes([question.level, shown, question.schema]), []).append(i)
+        for i, (question, said) in enumerate(zip(questions, shown)):
+            alike.setdefault(json_bytes([question.level, said, question.schema]), []).append(i)
         groups = list(alike.values())
         answers = self._pool.map(lambda group: [self._one(questions[i]) for i in group], groups)
         found = {i: asked for group, said in zip(groups, answers) for i, asked in zip(group, said)}
@@ -277,44 +275,46 @@ class EpisodeVlm:
         """
         if self._recorded is not None:
             return self._recorded.whole()
-        levels: dict[str, Json] = {}
-        transcript = []
-        for question, asked in self._calls:
-            level = levels.setdefault(question.level, {"calls": 0, "failed": 0, **asdict(Usage())})
-            level["calls"] += 1
-            level["failed"] += asked.answer is None
-            for name, value in asdict(asked.usage).items():
-                level[name] += value
-            transcript.append(self._entry(question, asked))
-        total = {"calls": 0, "failed": 0, **asdict(Usage())}
-        for level in levels.values():
+        total = _nothing()
+        for level in self._levels.values():
             for name in total:
                 total[name] += level[name]
         return {
             "name": self.name,
             **total,
-            "levels": levels,
+            "levels": self._levels,
             "texts": list(self._texts),
-            "transcript": transcript,
+            "transcript": self._transcript,
         }
 
-    def _entry(self, question: Question, asked: Asked) -> Json:
-        said = [_shown(message_) for message_ in question.said]
-        for shown in said:
-            shown["parts"] = [
+    def _keep(self, question: Question, said: list[Json], asked: Asked) -> None:
+        """Counts a call, and adds it to the transcript; its pictures are let go of."""
+        level = self._levels.setdefault(question.level, _nothing())
+        used = {"calls": 1, "failed": int(asked.answer is None), **asdict(asked.usage)}
+        for name, value in used.items():
+            level[name] += value
+        for message_ in said:
+            message_["parts"] = [
                 self._texts.setdefault(part, len(self._texts)) if isinstance(part, str) else part
-                for part in shown["parts"]
+                for part in message_["parts"]
             ]
         error = None if asked.error is None else f"{type(asked.error).__name__}: {asked.error}"
-        return {
-            "step": question.step,
-            "by": question.by,
-            "level": question.level,
-            "said": said,
-            "unfit": asked.unfit,
-            "answer": asked.answer,
-            "error": error,
-        }
+        self._transcript.append(
+            {
+                "step": question.step,
+                "by": question.by,
+                "level": question.level,
+                "said": said,
+                "unfit": asked.unfit,
+                "answer": asked.answer,
+                "error": error,
+            }
+        )
+
+
+def _nothing() -> Json:
+    """The counts of no calls."""
+    return {"calls": 0, "failed": 0, **asdict(Usage())}
 
 
 def _shown(said: Said) -> Json:

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from hm3dm3_env.geometry import plan
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.vlm.config import VlmError
 from hm3dm3_env.vlm.pictures import Picture
@@ -141,8 +142,9 @@ class CoNavGpt2Policy(FrontierPolicy):
                 self.targets[k] = question.points[place]
             enough = len(question.points) >= len(places)
             entry |= {"reason": said["reason"][:REASON], "repeats": enough and len(set(places)) < len(places)}
-        entry["frontiers"] = [_plane(p) for p in question.points]
-        entry["targets"] = {f"robot_{k}": _plane(self.targets[k]) for k in question.robots}
+        entry["frontiers"] = [plan(p) for p in question.points]
+        going = [(k, self.targets[k]) for k in question.robots]
+        entry["targets"] = {f"robot_{k}": None if place is None else plan(place) for k, place in going}
         self.log.append(entry)
 
     def _fall_back(self, question: Assignment) -> None:
@@ -199,7 +201,3 @@ class CoNavGpt2Policy(FrontierPolicy):
         repeated = sum(entry.get("repeats", False) for entry in self.log)
         vlm = {"fallbacks": self.fallbacks}
         return {"vlm": vlm, "repeated": repeated, "assignments": self.log, **super().record()}
-
-
-def _plane(point: np.ndarray | None) -> list[float] | None:
-    return None if point is None else [round(float(point[0]), 3), round(float(point[2]), 3)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hm3dm3_env.shared import SharedState
+from hm3dm3_env.vlm import pictures
 from hm3dm3_env.vlm.pictures import Picture
 from hm3dm3_env.vlm.session import Said
 
@@ -73,12 +74,8 @@ class Assignment:
 def chat(question: Assignment, shared: SharedState, picture: Picture, photos: bool) -> tuple[Said, ...]:
     """The messages: instructions, then the text with the picture of the map, then photos of image goals
     (`photos`)."""
-    parts: list[str | Picture] = [text(question, shared, photos), picture]
-    for j in _wanted(shared):
-        image = shared.goals[j].image
-        if photos and image is not None:
-            parts += [f"The photo of goal_{j}:", Picture(image, f"goal {j}")]
-    return Said("system", (SYSTEM,)), Said("user", tuple(parts))
+    shown = pictures.photos(shared.goals, _wanted(shared)) if photos else []
+    return Said("system", (SYSTEM,)), Said("user", (text(question, shared, photos), picture, *shown))
 
 
 def text(question: Assignment, shared: SharedState, photos: bool) -> str:

@@ -46,7 +46,6 @@ from policies.lavira_m3.sight import (
     Thing,
     allowed,
     along,
-    floor_of,
     outside,
     things_in,
     truth_of,
@@ -54,6 +53,7 @@ from policies.lavira_m3.sight import (
     views_of,
 )
 from policies.text_similarity import TextSimilarity
+from policies.visible import floor_instances
 
 AVOID, LURE, RETURN, NEARBY = 4.0, 3.0, 3.0, 3.0
 """Metres: see the module; what is within NEARBY of a place counts as there."""
@@ -91,8 +91,9 @@ def _language(heard: Heard, rng: np.random.Generator) -> dict[str, Any]:
     names: set[str] = set()
     maybe: dict[int, np.ndarray] = {}
     best: tuple[int, Thing, Seen] | None = None
-    for view in views:
-        for thing in things_in(truth, view.frame):
+    things = [things_in(truth, view.frame) for view in views]
+    for view, shown in zip(views, things):
+        for thing in shown:
             names.add(thing.item.category)
             for j in told.wanted:
                 if not told.may_be(j, truth.episode.goals[j], thing):
@@ -108,19 +109,17 @@ def _language(heard: Heard, rng: np.random.Generator) -> dict[str, Any]:
         going = f"I go for goal_{j}, to {_at(thing.point)}."
         return _answer("inspect", [*sights, going], "it may be the goal", view=view.name, goal=f"goal_{j}",
                        thing=thing.item.category, where=_side(thing.share))  # fmt: skip
-    return _search(text, views, told, sights, heard.noise.wrong_direction, rng, truth)
+    return _search(views, things, told, sights, rng)
 
 
 def _search(
-    text: str,
     views: Sequence[Seen],
+    things: Sequence[Sequence[Thing]],
     told: _Told,
     sights: list[str],
-    wrong: float,
     rng: np.random.Generator,
-    truth: Privileged,
 ) -> dict[str, Any]:
-    """Where to search, with nothing in sight to inspect."""
+    """Where to search, with nothing in sight to inspect; `things` are those of each view."""
     ways = []
     for view in views:
         for share, metres in view.ends:
@@ -130,7 +129,7 @@ def _search(
     if turn and not ways:
         return _answer("turn_around", [*sights, "I look around."], "nothing unexplored in front of me")
     spots = rf"^(place_\d+) at {PLACE}, {NUMBER} m off: (\d+) unexplored"
-    for name, x, z, metres, _ in re.findall(spots, text, re.MULTILINE):
+    for name, x, z, metres, _ in re.findall(spots, told.text, re.MULTILINE):
         point = _point(x, z)
         ways.append(_Way(float(metres) + RETURN + told.bias(point), None, name, 0.5, point))
     if not ways:
@@ -138,13 +137,13 @@ def _search(
         ways = [_Way(0.0, view, NONE, 0.5, along(view.frame, 0.5, 3.0))]
     ways.sort(key=lambda way: way.cost)
     pick = 0
-    if rng.random() < wrong and len(ways) > 1:
+    if rng.random() < told.heard.noise.wrong_direction and len(ways) > 1:
         pick = int(rng.integers(1, len(ways)))
     way = ways[pick]
     words = [*sights, f"I explore towards {_at(way.point)}."]
     if way.view is None:
         return _answer("backtrack", words, "more is unexplored there", place=way.place)
-    for thing in things_in(truth, way.view.frame):
+    for thing in things[views.index(way.view)]:
         if thing.item.category in DOORS and abs(thing.share - way.share) < 0.1:
             return _answer("go_to", words, "it leads on", view=way.view.name, thing=thing.item.category,
                            where=_side(thing.share))  # fmt: skip
@@ -155,7 +154,7 @@ class _Told:
     """What the text of a language request says."""
 
     def __init__(self, heard: Heard, text: str, me: str) -> None:
-        self.heard = heard
+        self.heard, self.text = heard, text
         board = re.findall(r"^goal_(\d+): .*; unresolved(?:, claimed by (.*))?$", text, re.MULTILINE)
         self.wanted = [int(j) for j, _ in board]
         self.claimed = {int(j) for j, by in board if set(re.findall(r"robot_(\d+)", by)) - {me}}
@@ -259,7 +258,7 @@ def _identity(heard: Heard, rng: np.random.Generator) -> dict[str, Any]:
     same = item is not None and _judged(heard, j, goal, item)
     held = {"kind": item is not None and (item.category == goal.category or same)}
     if goal.modality == "TN" and item is not None:
-        floor = floor_of(truth)
+        floor = floor_instances(truth)
         predicates = [Predicate(kind, value) for kind, value in goal.predicates]
         own = {f"{p.kind} {p.value}": p.holds(item, floor) for p in predicates if p.kind != "category"}
         if same:

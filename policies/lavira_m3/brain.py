@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hm3dm3_env.geometry import Pose
+from hm3dm3_env.geometry import Pose, plan
 from hm3dm3_env.task import WAIT, declare
 from hm3dm3_env.vlm.config import VlmError
+from hm3dm3_env.vlm.pictures import photos
 from policies.lavira_m3 import division, identity, language, vision
 from policies.lavira_m3.board import Dismissed
 from policies.lavira_m3.language import Decision, Place, Situation
 from policies.lavira_m3.robot import ARRIVED, BLOCKED, LATE, STUCK, gap, go, turn_to
 from policies.lavira_m3.team import Team
-from policies.lavira_m3.views import NAMES, View, photo_parts
+from policies.lavira_m3.views import NAMES, View
 from policies.lavira_m3.vision import Target
 from policies.planner import LEFT
 
@@ -105,13 +106,13 @@ class Brain:
         self.team.decisions.append(entry)
         return entry
 
-    def _front(self) -> View:
-        return View(NAMES[0], self.agent, self.team.shared.step, self.team.shared.frames[self.agent])
+    def _look(self, name: str = NAMES[0]) -> View:
+        return View(name, self.agent, self.team.shared.step, self.team.shared.frames[self.agent])
 
     def _views(self) -> list[View]:
         """What it decides on: a turn-around, where it has not moved since, else what is in front of it."""
         still = self.around and gap(self.around[0].frame.pose.position, self._pose.position) < 0.05
-        return self.around if still else [self._front()]
+        return self.around if still else [self._look()]
 
     # -- deciding ------------------------------------------------------------------------------------------
 
@@ -121,23 +122,23 @@ class Brain:
         views = self._views()
         self._remember(views)
         situation = self._situation(views, True)
+        chosen = yield from self._choose(situation)
+        if chosen is None or chosen.action != "backtrack":
+            return None if chosen is None else (chosen, views)
+        name = situation.places[chosen.place].name
+        spot = next(s for s in self.spots if s.name == name)
+        self._note("backtrack", None, name, chosen.reason, chosen.progress)["result"] = "chose anew"
+        chosen = yield from self._choose(self._situation(spot.views, False))
+        return None if chosen is None else (chosen, spot.views)
+
+    def _choose(self, situation: Situation) -> Life:
+        """Asks once: the decision, of whose progress teammates hear; None without an answer."""
         answer = yield language.question(situation)
         if isinstance(answer, VlmError):
             return None
         chosen = language.decision(answer, situation)
         self.team.progress[self.agent] = chosen.progress
-        if chosen.action != "backtrack":
-            return chosen, views
-        assert chosen.place is not None
-        spot = next(s for s in self.spots if s.name == situation.places[chosen.place].name)
-        self._note("backtrack", None, spot.name, chosen.reason, chosen.progress)["result"] = "chose anew"
-        situation = self._situation(spot.views, False)
-        answer = yield language.question(situation)
-        if isinstance(answer, VlmError):
-            return None
-        chosen = language.decision(answer, situation)
-        self.team.progress[self.agent] = chosen.progress
-        return chosen, spot.views
+        return chosen
 
     def _situation(self, views: list[View], here: bool) -> Situation:
         team, shared, config = self.team, self.team.shared, self.team.config
@@ -156,7 +157,7 @@ class Brain:
             ends=[team.ends_in(view) for view in views],
             board=team.board.lines(self.agent),
             wanted=wanted,
-            photos=photo_parts(shared.goals, wanted),
+            photos=photos(shared.goals, wanted),
             teammates=team.teammates(self.agent),
             history=latest(self.history, config.history),
             places=places,
@@ -214,7 +215,7 @@ class Brain:
     def _go(self, point: np.ndarray, entry: dict[str, Any], near: float, slack: float) -> Life:
         """Goes to a place; what cannot be reached does not count as unexplored any more."""
         team, walker = self.team, self.team.walker
-        entry["target"] = [round(float(point[0]), 3), round(float(point[2]), 3)]
+        entry["target"] = plan(point)
         team.going[self.agent] = point
         ended = yield from go(walker, self.agent, point, near, slack, team.config.steps)
         team.going.pop(self.agent, None)
@@ -236,12 +237,11 @@ class Brain:
     def _turn_around(self) -> Life:
         """Three quarter turns to the left, and what is seen from each."""
         quarter = round(90 / self.team.shared.body.turn_deg)
-        views = [self._front()]
+        views = [self._look()]
         for name in NAMES[1:]:
             for _ in range(quarter):
                 yield LEFT
-            view = self._front()
-            views.append(View(name, view.robot, view.step, view.frame))
+            views.append(self._look(name))
         self.around = views
         self.team.give_up(self._pose.position, AROUND)
 
@@ -274,7 +274,7 @@ class Brain:
             if ended is not None:
                 gates.lost += ended != LATE
                 return ended
-            view = self._front()
+            view = self._look()
             seen = yield from self._point_at(view, f"the {chosen.thing}, near the middle of the picture")
             if seen is None:
                 gates.lost += 1
@@ -302,7 +302,7 @@ class Brain:
     def _approach(self, point: np.ndarray, goal: int, entry: dict[str, Any], near: float) -> Life:
         """Goes near a thing and faces it: None when it is there, else why it is not. It ends early when the
         goal is found elsewhere, as far as the robot knows."""
-        entry["target"] = [round(float(point[0]), 3), round(float(point[2]), 3)]
+        entry["target"] = plan(point)
         way = go(self.team.walker, self.agent, point, near, 1.2, 2 * self.team.config.steps)
         while True:
             try:
@@ -323,10 +323,10 @@ class Brain:
     def _divide(self) -> Life:
         """Says how likely each goal is near here, and waits until the goals are divided."""
         team, goals = self.team, self.team.shared.goals
-        photos = photo_parts(goals, range(len(goals)))
         views = self._views()
+        shown = photos(goals, range(len(goals)))
         step, lines = team.shared.step, team.board.lines(self.agent)
-        answer = yield division.question(views, team.shared.camera, step, lines, photos)
+        answer = yield division.question(views, team.shared.camera, step, lines, shown)
         said = None if isinstance(answer, VlmError) else answer
         team.likely[self.agent] = division.chances(said, len(goals))
         while not team.board.own:

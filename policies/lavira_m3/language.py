@@ -13,6 +13,7 @@ from hm3dm3_env.geometry import Pose, wrap
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.vlm.pictures import Picture
 from hm3dm3_env.vlm.session import Question, Said
+from policies.lavira_m3.robot import gap
 from policies.lavira_m3.views import View, optics
 
 LEVEL = "lavira_m3.language"
@@ -191,10 +192,10 @@ def _lines(now: Situation) -> list[str]:
     if now.places:
         lines += ["", "Places where you were:"]
         for place in now.places:
-            gap = np.hypot(place.point[0] - pose.x, place.point[2] - pose.z)
+            metres = gap(place.point, pose.position)
             seen = f"{place.ends} unexplored places seen from there" if place.ends else "all explored there"
             lines.append(
-                f"{place.name} at x {place.point[0]:.1f}, z {place.point[2]:.1f}, {gap:.1f} m off: {seen}"
+                f"{place.name} at x {place.point[0]:.1f}, z {place.point[2]:.1f}, {metres:.1f} m off: {seen}"
             )
     return [*lines, "", f"Your views, {optics(now.camera)}:"]
 

@@ -17,7 +17,7 @@ from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.vlm.simulated import Heard, texts
 from policies.lavira_m3.language import ACTIONS
 from policies.lavira_m3.robot import gap
-from policies.visible import pixel_counts
+from policies.visible import pixel_counts, surface_point
 
 SHARE = 0.002
 """Things that fill less of a view are not noticed (ours)."""
@@ -103,19 +103,11 @@ def things_in(truth: Privileged, frame: Frame) -> list[Thing]:
         item = instances.get(int(number))
         if item is None or (item.structure and item.category not in DOORS):
             continue
-        rows, columns = np.nonzero((labels == number) & (frame.depth > 0))
-        depth = frame.depth[rows, columns]
-        middle = np.argsort(depth, kind="stable")[len(depth) // 2]
-        point = frame.points(rows[middle : middle + 1], columns[middle : middle + 1])[0]
-        share = (float(np.median(columns)) + 0.5) / frame.camera.width
+        mask = (labels == number) & (frame.depth > 0)
+        point = surface_point(frame, mask)
+        share = (float(np.median(np.nonzero(mask)[1])) + 0.5) / frame.camera.width
         found.append(Thing(item, share, gap(point, frame.pose.position), point))
     return found
-
-
-def floor_of(truth: Privileged) -> list[Instance]:
-    """The instances of the episode's floor."""
-    height = truth.episode.floor_height
-    return [item for item in truth.sim.scene.instances.values() if abs(item.low[1] - height) < 2.5]
 
 
 def along(frame: Frame, share: float, metres: float) -> np.ndarray:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import degrees
 
 import numpy as np
 
 from hm3dm3_env.geometry import rotation_matrix, wrap
-from hm3dm3_env.shared import TeamGoal
 from hm3dm3_env.sim.base import Camera, Frame
 from hm3dm3_env.vlm.pictures import Picture, compose
 
@@ -65,16 +63,6 @@ def optics(camera: Camera) -> str:
         f"{camera.width} x {camera.height} pixels, {camera.hfov_deg:g} degrees wide, "
         f"camera {camera.sensor_height:g} m above the floor"
     )
-
-
-def photo_parts(goals: Sequence[TeamGoal], wanted: Sequence[int]) -> list[str | Picture]:
-    """The photos of image goals, each after a line that names it."""
-    parts: list[str | Picture] = []
-    for j in wanted:
-        image = goals[j].image
-        if image is not None:
-            parts += [f"The photo of goal_{j}:", Picture(image, f"goal {j}")]
-    return parts
 
 
 def visible(view: View, points: np.ndarray) -> list[tuple[int, float, float]]:

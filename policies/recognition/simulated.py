@@ -29,7 +29,7 @@ from hm3dm3_env.shared import Privileged, TeamGoal
 from hm3dm3_env.sim.base import Frame
 from policies.recognition.base import Candidate
 from policies.text_similarity import TextSimilarity
-from policies.visible import pixel_counts
+from policies.visible import floor_instances, pixel_counts, surface_point
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SimulatedRecognizer:
         self._flicker = np.random.default_rng([seed, 12])
         size = max(self.instances, default=0) + 1
         self.match = np.full((len(goals), size), -1.0)
-        floor = [i for i in self.instances.values() if abs(i.low[1] - truth.episode.floor_height) < 2.5]
+        floor = floor_instances(truth)
         for j, goal in enumerate(truth.episode.goals):
             predicates = [Predicate(kind, value) for kind, value in goal.predicates]
             for item in self.instances.values():
@@ -157,11 +157,9 @@ class SimulatedRecognizer:
         return found
 
     def _place(self, frame: Frame, mask: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int, int], float]:
-        """A robust surface point (the pixel of median depth), the box, and the distance."""
+        """A robust surface point, the box, and the distance."""
         rows, columns = np.nonzero(mask)
-        depth = frame.depth[rows, columns]
-        middle = np.argsort(depth, kind="stable")[len(depth) // 2]
-        point = frame.points(rows[middle : middle + 1], columns[middle : middle + 1])[0]
+        point = surface_point(frame, mask)
         eye = frame.camera.eye(frame.pose)
         point = eye + (point - eye) * (1 + self._flicker.normal() * self.config.point_noise)
         box = (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
