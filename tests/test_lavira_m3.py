@@ -15,7 +15,7 @@ import pytest
 from hm3dm3_env.geometry import Pose
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import TeamGoal
-from hm3dm3_env.sim.base import Camera, Frame
+from hm3dm3_env.sim.base import Body, Camera, Frame
 from hm3dm3_env.vlm.pictures import compose
 from hm3dm3_env.vlm.session import VlmChoice
 from hm3dm3_env.vlm.simulated import SimulatedVlmConfig
@@ -130,8 +130,9 @@ def test_a_piece_of_floor_is_at_the_lower_edge_of_its_box() -> None:
     depth[24:, :] = 1.5
     near, far = (vision.floor_at(view(depth).frame, (18, 5, 22, row)) for row in (28, 20))
     assert (near.depth, far.depth) == (1.5, 4.0)
-    beyond = vision.floor_at(view(0.0).frame, (18, 5, 22, 20))
-    assert beyond.depth == CAMERA.max_depth
+    beyond = vision.floor_at(view(0.0).frame, (18, 5, 22, 16))
+    assert beyond is not None and beyond.depth == CAMERA.max_depth
+    assert vision.floor_at(view(0.0).frame, (18, 5, 22, 28)) is None  # something too near
 
 
 def test_what_a_view_shows() -> None:
@@ -140,7 +141,8 @@ def test_what_a_view_shows() -> None:
     assert [number for number, *_ in seen] == [3, 0]
     assert seen[0][1:] == pytest.approx((0.1, np.hypot(0.8, 1.0)))
     assert seen[1][1:] == pytest.approx((0.5, 1.5))
-    assert [number for number, *_ in visible(view(0.0), places)] == [3, 0, 1]  # no depth hides nothing
+    far = np.array([[1.0, 0, -2.0], [1.0, 0, -3.5]])  # 4 m off, and beyond the camera's range
+    assert [number for number, *_ in visible(view(0.0), far)] == [1]  # near floor without depth is hidden
 
 
 # -- the gate ----------------------------------------------------------------------------------------------
@@ -157,7 +159,10 @@ def test_the_gate_wants_a_confident_yes_and_every_attribute() -> None:
     assert not judged(confidence=0.6).passes(0.7)
     assert not judged(same=False).passes(0.7)
     assert not judged(checks=[{"attribute": "colour", "holds": False}]).passes(0.0)
-    assert judged(checks=[]).passes(0.7)
+    with pytest.raises(jsonschema.ValidationError):
+        judged(checks=[])
+    unchecked = {"checks": [], "same": True, "confidence": 0.9}
+    assert not identity.verdict(unchecked).passes(0.0)
 
 
 def test_photos_stand_beside_the_view() -> None:
@@ -167,6 +172,7 @@ def test_photos_stand_beside_the_view() -> None:
     assert not isinstance(picture, str)
     assert picture.ref == "goal 2 | robot_0 step 5 box 10 10 20 20"
     assert picture.pixels.shape == (60, 60 + 8 + 80, 3)  # the view grows to the photo's height
+    assert "to the right of the photo, scaled" in said(asked)
     alone = identity.question(view(), 9, (10, 10, 20, 20), 0, TeamGoal("TN", "the red sofa", None))
     picture = alone.said[1].parts[1]
     assert not isinstance(picture, str) and picture.pixels.shape == (30, 40, 3)
@@ -227,7 +233,7 @@ class Rails:
 
     @property
     def shared(self) -> Any:
-        return SimpleNamespace(poses=[self.pose])
+        return SimpleNamespace(poses=[self.pose], body=Body())
 
     def escaping(self, agent: int) -> bool:
         return False
@@ -406,6 +412,35 @@ def test_an_endpoint_with_many_faults_is_survived_and_counted(play_rooms: Play) 
     levels = used["levels"].values()
     for name in ("calls", "requests", "retries", "lost", "unfit", "refused", "failed", "tokens_in"):
         assert sum(level[name] for level in levels) == used[name]
+
+
+def test_what_is_said_of_declarations_is_what_happened(play_rooms: Play) -> None:
+    """Every entry "declared" is a declaration of the record, but for those that say that they had no effect,
+    which only robots without a board make."""
+    repeated = {True: 0, False: 0}
+    for board in repeated:
+        for index in range(8):
+            record = play_rooms(LaviraM3Policy(LaviraM3Config(board=board)), index)
+            said, gates = record.method_record["decisions"], record.method_record["gates"]
+            declared = [d for d in said if d["result"].startswith("declared")]
+            took = [(d["robot"], d["goal"]) for d in declared if "no_effect" not in d]
+            assert sorted(took) == sorted((d["agent"], d["goal"]) for d in record.declarations)
+            assert gates["repeated"] == len(declared) - len(took)
+            assert gates["passed"] >= len(declared) and gates["judged"] == gates["passed"] + gates["declined"]
+            repeated[board] += gates["repeated"]
+    assert repeated[True] == 0 and repeated[False] > 0
+
+
+def test_a_decision_lasts_to_the_end_of_the_episode_or_of_the_robot(play_rooms: Play) -> None:
+    unfinished = 0
+    for index in range(4):
+        record = play_rooms(LaviraM3Policy(), index)
+        latest_of = {entry["robot"]: entry for entry in record.method_record["decisions"]}
+        for k, entry in latest_of.items():
+            if entry["result"] == "not finished":
+                assert {actions[k] for actions in record.actions[entry["until"] + 1 :]} <= {"wait"}
+                unfinished += entry["until"] > entry["step"]
+    assert unfinished
 
 
 def black(height: int, width: int) -> np.ndarray:

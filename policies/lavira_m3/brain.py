@@ -27,6 +27,7 @@ from policies.planner import LEFT
 
 T = TypeVar("T")
 LATER = "later"
+UNFINISHED = "not finished"
 Life = Generator[Any, Any, Any]
 APART = 1.5
 """Places where a robot decided are kept when they are this far apart, metres (ours)."""
@@ -57,6 +58,8 @@ class Brain:
     spots: list[_Spot] = field(default_factory=list)
     around: list[View] = field(default_factory=list)
     """The views of the robot's last turn-around."""
+    entry: dict[str, Any] | None = None
+    """Of the record: the robot's latest decision."""
     _named: int = 0
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -94,17 +97,21 @@ class Brain:
     def _pose(self) -> Pose:
         return self.team.shared.poses[self.agent]
 
-    def _note(
-        self, action: str, goal: int | None, thing: str, reason: str, progress: str
-    ) -> dict[str, Any]:
+    def _note(self, action: str, goal: int | None, thing: str, reason: str, progress: str) -> dict[str, Any]:
         """A new entry of the record."""
         step = self.team.shared.step
         entry = {
             "step": step, "robot": self.agent, "action": action, "goal": goal, "thing": thing,
-            "reason": reason, "progress": progress, "target": None, "result": "not finished", "until": step,
+            "reason": reason, "progress": progress, "target": None, "result": UNFINISHED, "until": step,
         }  # fmt: skip
         self.team.decisions.append(entry)
+        self.entry = entry
         return entry
+
+    def lasts(self) -> None:
+        """A new step of the robot's: its decision lasts until then, unless it came to an end."""
+        if self.entry is not None and self.entry["result"] == UNFINISHED:
+            self.entry["until"] = self.team.shared.step
 
     def _look(self, name: str = NAMES[0]) -> View:
         return View(name, self.agent, self.team.shared.step, self.team.shared.frames[self.agent])
@@ -236,7 +243,7 @@ class Brain:
 
     def _turn_around(self) -> Life:
         """Three quarter turns to the left, and what is seen from each."""
-        quarter = round(90 / self.team.shared.body.turn_deg)
+        quarter = max(1, round(90 / self.team.shared.body.turn_deg))
         views = [self._look()]
         for name in NAMES[1:]:
             for _ in range(quarter):
@@ -263,7 +270,7 @@ class Brain:
         target: Target | None = yield from self._point_at(view, _meant(chosen))
         if target is None:
             gates.lost += 1
-            return f"the {chosen.thing} was not found in the picture, or is too far away"
+            return f"the {chosen.thing} was not found in the picture, or out of the range of depth"
         near, looks = config.near, 0
         while view.frame.pose != self._pose or target.depth > config.gate_depth:
             if looks == LOOKS:
@@ -272,7 +279,8 @@ class Brain:
             looks += 1
             ended = yield from self._approach(target.point, goal, entry, near)
             if ended is not None:
-                gates.lost += ended != LATE
+                gates.found += ended == _FOUND
+                gates.lost += ended not in (_FOUND, LATE)
                 return ended
             view = self._look()
             seen = yield from self._point_at(view, f"the {chosen.thing}, near the middle of the picture")
@@ -292,12 +300,18 @@ class Brain:
             team.board.dismissed.append(Dismissed(goal, chosen.thing, target.point, self.agent))
             return f"judged not to be goal_{goal}"
         if config.walk_in:
-            ended = yield from self._approach(target.point, goal, entry, config.stop)
-            if ended == _FOUND:
-                return ended
-        team.board.declared.setdefault(goal, []).append(self.agent)
+            yield from self._approach(target.point, goal, entry, config.stop)
+        if goal not in team.board.wanted(self.agent):  # by a teammate, on the way or at this very step
+            gates.found += 1
+            return _FOUND
+        before = team.board.declared.setdefault(goal, [])
+        if before:
+            gates.repeated += 1
+            entry["no_effect"] = f"robot_{before[0]} had declared goal_{goal}"
+        before.append(self.agent)
+        entry["result"] = f"declared goal_{goal}"  # this may be the episode's last step
         yield declare(goal)
-        return f"declared goal_{goal}"
+        return entry["result"]
 
     def _approach(self, point: np.ndarray, goal: int, entry: dict[str, Any], near: float) -> Life:
         """Goes near a thing and faces it: None when it is there, else why it is not. It ends early when the

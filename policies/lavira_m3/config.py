@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from policies.frontiers import FrontierConfig
 from policies.planner import PlannerConfig
@@ -22,10 +23,12 @@ class LaviraM3Config:
     assignment: str = "free"
     """free: robots choose goals as they go (the paper: no enforced division of labour). fixed: at the start
     the model says how likely each goal is near each robot, the Hungarian method divides the goals by that,
-    and a robot stays with its own (what the paper's fixed assignment goes by is not known; this is ours)."""
+    and a robot stays with its own: it waits when they are done, and nobody takes over from a robot that
+    cannot move any more (what the paper's fixed assignment goes by is not known; this is ours)."""
     walk_in: bool = False
-    """Walk up to what was judged to be the goal before declaring it, since a declaration counts within 1 m of
-    a viewpoint. False is the method as published: it declares from up to `gate_depth`."""
+    """Walk up to what was judged to be the goal before declaring it, as far as the map allows, since a
+    declaration counts within 1 m of a viewpoint. False is the method as published: it declares from up to
+    `gate_depth`."""
     gate_depth: float = 2.0
     """Nothing farther away than this is declared, metres of depth (the paper)."""
     confident: float = 0.7
@@ -35,7 +38,8 @@ class LaviraM3Config:
     stop: float = 0.6
     """How close `walk_in` walks to the seen surface, metres (ours)."""
     steps: int = 15
-    """Actions of a robot on the way to a target before it decides again (LaViRA)."""
+    """Actions of a robot on the way to a target before it decides again (LaViRA); more than it takes to turn
+    around."""
     arrive: float = 0.75
     """A target is reached within this, metres (LaViRA)."""
     first_turn: bool = True
@@ -55,13 +59,16 @@ class LaviraM3Config:
     def __post_init__(self) -> None:
         if self.assignment not in ASSIGNMENTS:
             raise ValueError(f"assignment: {self.assignment!r} is none of {', '.join(ASSIGNMENTS)}")
-        if not 0 < self.near <= self.gate_depth:
-            raise ValueError(
-                f"near must be more than 0 and at most gate_depth={self.gate_depth:g} m, not {self.near:g}"
-            )
+        for name in ("gate_depth", "near", "stop", "arrive"):
+            if not 0 < getattr(self, name) < inf:
+                raise ValueError(f"{name} must be a positive number of metres, not {getattr(self, name):g}")
+        for name, most in (("near", "gate_depth"), ("stop", "near")):
+            if getattr(self, name) > getattr(self, most):
+                limit = f"{most}={getattr(self, most):g} m"
+                raise ValueError(f"{name} must be at most {limit}, not {getattr(self, name):g}")
         if not 0 <= self.confident <= 1:
             raise ValueError(f"confident is a confidence in 0..1, not {self.confident:g}")
-        if min(self.stop, self.arrive) <= 0 or min(self.steps, self.replan) < 1:
-            raise ValueError("stop and arrive must be positive metres, steps and replan at least 1")
+        if min(self.steps, self.replan) < 1:
+            raise ValueError("steps and replan must be at least 1")
         if min(self.history, self.waypoints) < 0:
             raise ValueError("history and waypoints must not be negative")

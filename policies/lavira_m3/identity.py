@@ -18,7 +18,7 @@ cannot be taken back, so be strict.
 - Goal by category: is the thing of that category?
 - Goal by description: go through the description and check every attribute on its own: kind, colour, \
 material, size, what it stands next to or on, room. All must hold.
-- Goal by photo: the left half of the picture is the photo of the goal, the right half what the robot sees. \
+- Goal by photo: the photo of the goal is on the left, what the robot sees is to the right of it. \
 Is it the very same thing, and not only one of the same kind? Compare shape, colour, and what is around it.
 
 Answer with one JSON object and nothing else: {"checks": [{"attribute": "...", "holds": true}], "same": \
@@ -30,6 +30,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "checks": {
             "type": "array",
+            "minItems": 1,
             "items": {
                 "type": "object",
                 "properties": {"attribute": {"type": "string"}, "holds": {"type": "boolean"}},
@@ -67,12 +68,15 @@ def question(view: View, step: int, box: tuple[int, int, int, int], goal: int, w
         f"goal_{goal} is {said(what)}. The robot's picture, {optics(frame.camera)}, {view.where()}; "
         f"red frame: left {left}, top {top}, right {right}, bottom {bottom} pixels of it."
     )
+    if what.image is not None:
+        text += " It stands to the right of the photo, scaled to one height with it."
     picture = view.boxed(box, what.image, goal)
     chat = (Said("system", (SYSTEM,)), Said("user", (text, picture)))
     return Question(LEVEL, f"robot_{view.robot}", step, chat, SCHEMA)
 
 
 def verdict(answer: Mapping[str, Any]) -> Verdict:
-    """An answer that fits the schema; one attribute that does not hold is a no, whatever `same` says."""
-    held = all(check["holds"] for check in answer["checks"])
+    """An answer that fits the schema; one attribute that does not hold, or none that was checked, is a no,
+    whatever `same` says."""
+    held = bool(answer["checks"]) and all(check["holds"] for check in answer["checks"])
     return Verdict(bool(answer["same"] and held), float(answer["confidence"]))

@@ -33,6 +33,7 @@ from policies.base import TeamTask
 from policies.lavira_m3.answer import ANSWERS
 from policies.lavira_m3.brain import LATER, Brain, Life
 from policies.lavira_m3.config import LaviraM3Config
+from policies.lavira_m3.robot import PATIENCE
 from policies.lavira_m3.team import Team
 
 
@@ -50,16 +51,28 @@ class LaviraM3Policy:
         self.config = config or LaviraM3Config()
 
     def reset(self, task: TeamTask) -> None:
-        """A new episode."""
+        """A new episode.
+
+        Raises:
+            ValueError: the robots cannot turn around within the budget of `steps`.
+        """
         assert task.vlm is not None, "LaViRA-M3 needs a VLM"
+        turn = task.shared.body.turn_deg
+        if self.config.steps * turn <= 180:
+            few = f"steps={self.config.steps} is too few with body.turn_deg={turn:g}"
+            enough = int(180 / turn) + PATIENCE
+            raise ValueError(f"lavira_m3: {few} to turn around and go; set steps to {enough} or more")
         self.vlm, self.team = task.vlm, Team(task.shared, self.config)
-        self.lives: list[Life] = [Brain(self.team, k).life() for k in range(task.shared.agents)]
+        self.brains = [Brain(self.team, k) for k in range(task.shared.agents)]
+        self.lives: list[Life] = [brain.life() for brain in self.brains]
 
     def act(self, observations: Mapping[str, Any], shared: SharedState) -> dict[str, int]:
         """Every living robot's next action; the questions of a round are asked together."""
         self.team.arrived(shared)
         replies: dict[int, Any] = {k: None for k, alive in enumerate(shared.alive) if alive}
         actions = {f"robot_{k}": self.team.walker.chosen(k, WAIT) for k in range(shared.agents)}
+        for k in replies:
+            self.brains[k].lasts()
         while replies:
             questions: dict[int, Question] = {}
             waiting: dict[int, Any] = {}

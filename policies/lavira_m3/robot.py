@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from math import ceil
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from policies.walker import Walker
 
 ARRIVED, BLOCKED, STUCK, LATE = "arrived", "blocked", "stuck", "ran out of steps"
 """How going to a place ends."""
-PATIENCE = 8
-"""Actions in which a robot that goes somewhere must get 0.2 m from where it was, else it is stuck (ours):
-enough to turn at a corner; what it takes to get free after a bump does not count."""
+PATIENCE = 2
+"""Actions beside those of half a turn in which a robot that goes somewhere must get 0.2 m from where it was,
+else it is stuck (ours); what it takes to get free after a bump does not count."""
 FREE = (LEFT,) * 5 + (FORWARD,)
 """What a robot does that the map has walled in: five of twelve directions at a time visit them all (ours)."""
 
@@ -29,7 +30,7 @@ def go(
         steps: at most so many actions, and those that free a robot that is walled in.
     """
     start = anchor = walker.shared.poses[agent].position
-    waited = 0
+    waited, patience = 0, half_turn(walker) + PATIENCE
     for _ in range(steps):
         here = walker.shared.poses[agent].position
         if gap(here, point) <= near:
@@ -37,7 +38,7 @@ def go(
         if gap(here, anchor) > 0.2:
             anchor, waited = here, 0
         waited += not walker.escaping(agent)
-        if waited > PATIENCE:
+        if waited > patience:
             return STUCK
         action = walker.level(agent) or walker.walk(agent, point, slack)
         if action is None and walker.walled_in(agent):
@@ -51,11 +52,16 @@ def go(
 
 def turn_to(walker: Walker, agent: int, point: np.ndarray) -> Generator[int, None, None]:
     """Yields the turns after which a robot faces a (3,) place."""
-    for _ in range(6):
+    for _ in range(half_turn(walker)):
         turn = face(walker.shared.poses[agent], point, walker.planner.config.aim_deg)
         if turn is None:
             return
         yield turn
+
+
+def half_turn(walker: Walker) -> int:
+    """The actions that turn a robot around."""
+    return ceil(180 / walker.shared.body.turn_deg)
 
 
 def gap(a: np.ndarray, b: np.ndarray) -> float:

@@ -24,13 +24,23 @@ ASIDE = 0.15
 
 @dataclass
 class Gates:
-    """What came of inspections: `judged` things, of them `passed` and `declined` (or judged with too little
-    confidence), and those that `lost` their thing on the way or could not get near it."""
+    """What came of inspections.
+
+    Attributes:
+        judged: things that were judged; `passed` of them, and `declined` or judged with too little
+            confidence.
+        lost: inspections that lost their thing on the way, or could not get near it.
+        found: those that ended since a teammate had declared the goal, before or after the judgement.
+        repeated: declarations without effect: a teammate's stood already, and the robot was not told (no
+            board).
+    """
 
     judged: int = 0
     passed: int = 0
     declined: int = 0
     lost: int = 0
+    found: int = 0
+    repeated: int = 0
 
 
 class Team:

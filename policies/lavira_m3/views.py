@@ -80,7 +80,9 @@ def visible(view: View, points: np.ndarray) -> list[tuple[int, float, float]]:
     ahead, across = ahead[inside], across[inside]
     down = camera.height / 2 - local[ahead, 1] / away[ahead] * camera.focal
     deep = depth[np.clip(down, 0, camera.height - 1).astype(int), across.astype(int)]
-    seen = (deep == 0) | (deep >= away[ahead] - SLACK)  # no depth: nothing within the camera's range
+    near = away[ahead] - SLACK
+    far = near > camera.max_depth - 2 * SLACK  # nearer floor has depth: where there is none, it is hidden
+    seen = (deep >= near) | ((deep == 0) & far)
     gaps = np.hypot(local[ahead, 0], away[ahead])[seen]
     order = np.argsort(gaps, kind="stable")
     shares = across[seen] / camera.width

@@ -87,14 +87,18 @@ def thing_at(frame: Frame, box: tuple[int, int, int, int]) -> Target | None:
     return _target(frame, (top + bottom - 1) // 2, (left + right - 1) // 2, depth, box)
 
 
-def floor_at(frame: Frame, box: tuple[int, int, int, int]) -> Target:
+def floor_at(frame: Frame, box: tuple[int, int, int, int]) -> Target | None:
     """The place of a piece of floor: where the middle of the lower edge of its box meets the ground (LaViRA),
-    by the depth around it; where there is none, at the end of the camera's range."""
+    by the depth around it. Where depth shows nothing: at the end of the camera's range, or None where the
+    ground is nearer than that, so that something too near for the camera hides it."""
     left, _, right, bottom = box
     row, column = min(bottom, frame.camera.height) - 1, (left + right - 1) // 2
     around = frame.depth[max(row - 2, 0) : row + 1, max(column - 2, 0) : column + 3]
     depth = _median(around)
-    return _target(frame, row, column, frame.camera.max_depth if depth is None else depth, box)
+    if depth is None:
+        end = _target(frame, row, column, frame.camera.max_depth, box)
+        return None if end.point[1] < frame.pose.y else end
+    return _target(frame, row, column, depth, box)
 
 
 def _median(depth: np.ndarray) -> float | None:
