@@ -7,9 +7,12 @@ import builtins
 import io
 import json
 import socket
+import threading
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ from PIL import Image
 
 from hm3dm3_env.cli import build
 from hm3dm3_env.vlm.client import Pacer, Vlm, data_uri, message
-from hm3dm3_env.vlm.config import VlmConfig, VlmError
+from hm3dm3_env.vlm.config import VlmConfig, VlmError, address
 from hm3dm3_env.vlm.text import fitting
 from tests.vlm_server import Reply, VlmServer, refuse
 
@@ -157,7 +160,8 @@ def test_slow_answers_and_no_server() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://me:word@127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(VlmError, match="cannot be reached in 1 tries; start the server") as error:
+    silent = r"cannot be reached in 1 try \(ConnectError\); start the server"
+    with pytest.raises(VlmError, match=silent) as error:
         Vlm(VlmConfig(url, "tiny", retries=0)).ask(CHAT, SCHEMA)
     assert "word" not in str(error.value)
     with pytest.raises(VlmError, match="is no address") as error:
@@ -337,6 +341,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"timeout": 0.0}, "vlm.timeout is 0"),
         ({"timeout": 1e300}, r"vlm.timeout is 1e\+300"),
         ({"timeout": 86401.0}, "vlm.timeout is 86401"),
+        ({"requests_per_minute": 1e-9}, "vlm.requests_per_minute is 1e-09, must be 0 .no limit. or at least"),
         ({"temperature": -1.0}, "vlm.temperature is -1, must be a number from 0 up"),
         ({"temperature": float("inf")}, "vlm.temperature is inf"),
         ({"temperature": float("nan")}, "vlm.temperature is nan"),
@@ -363,9 +368,88 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_never_comes_to_an_end() -> None:
     with VlmServer(script(Reply('{"robot": 1}', drip=0.02))) as server:
         vlm = client(server, timeout=0.3)
-        with pytest.raises(VlmError, match=r"\d+ bytes of an answer in 0.3 s, and no end; raise vlm.timeout"):
+        with pytest.raises(VlmError, match="no whole answer within 0.3 s; raise vlm.timeout"):
             vlm.ask(CHAT, SCHEMA)
     assert (vlm.usage.requests, vlm.usage.lost) == (1, 1)
+
+
+@contextmanager
+def pouring(start: bytes, piece: bytes, pause: float) -> Iterator[tuple[str, list[int]]]:
+    """The base URL of a server that sends `start`, and then pieces until nobody listens, 20 s at most; and
+    the bytes that it sent to each that asked."""
+    sent: list[int] = []
+
+    def serve(talk: socket.socket, number: int) -> None:
+        with talk:
+            talk.recv(10**5)
+            end = time.monotonic() + 20
+            try:
+                talk.sendall(start)
+                while time.monotonic() < end:
+                    talk.sendall(piece)
+                    sent[number] += len(piece)
+                    time.sleep(pause)
+            except OSError:
+                pass
+
+    def accept() -> None:
+        while True:
+            try:
+                talk = listening.accept()[0]
+            except OSError:
+                return
+            sent.append(0)
+            threading.Thread(target=serve, args=(talk, len(sent) - 1), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1", sent
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "piece", "pause", "wrong", "counts"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", b"X", 0.05, "no answer within 0.5 s in 2 tries", (2, 2, 0)),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.001, "no answer within 0.5 s in 2 tries", (2, 2, 0)),
+        (HEAD % b"200 OK" + b"\r\n", b" ", 0.05, "no whole answer within 0.5 s", (1, 1, 0)),
+        (HEAD % b"400 Bad" + b"\r\n", b" ", 0.05, "no whole answer within 0.5 s", (1, 0, 1)),
+        (HEAD % b"503 Busy" + b"Retry-After-Ms: 1\r\n\r\n", b" ", 0.05, "no whole answer", (2, 0, 2)),
+        (HEAD % b"400 Bad" + b"\r\n", b"no! " * 5000, 0.0, "status 400: 'no! no! ", (1, 0, 1)),
+        (HEAD % b"200 OK" + b"\r\n", b" " * 10**5, 0.0, "more than 10000000 bytes", (1, 1, 0)),
+    ],
+    ids=["headers", "continue", "body", "error", "busy", "large error", "large body"],
+)
+def test_no_server_holds_a_question(
+    start: bytes, piece: bytes, pause: float, wrong: str, counts: tuple[int, ...]
+) -> None:
+    """Bytes that come slowly or without end are no silence, and yet there is an end to them."""
+    with pouring(start, piece, pause) as (url, sent):
+        asked = Vlm(VlmConfig(url, "tiny", timeout=0.5 if pause else 15.0, retries=1)).asked(CHAT, SCHEMA)
+    assert asked.error is not None and wrong in str(asked.error)
+    assert (asked.usage.requests, asked.usage.lost, asked.usage.errors) == counts
+    assert len(sent) == counts[0] and max(sent) < 4 * 10**7
+
+
+def test_a_long_wait_that_a_server_asks_for_ends_the_tries() -> None:
+    busy = Reply(status=429, body="{}", headers={"Retry-After": "3600"})
+    with VlmServer(script(busy)) as server:
+        with pytest.raises(VlmError, match=r"tiny: status 429: .*; wait, or ask with fewer"):
+            client(server).ask(CHAT, SCHEMA)
+    assert len(server.requests) == 1
+
+
+def test_addresses_are_shown_without_secrets() -> None:
+    for url in (
+        "http://me:wo/rd@host:80/v1",
+        "http://me:w@rd@host:80/v1",
+        "http://host:80/v1?key=word",
+        "http://host:80/v1#word",
+    ):
+        assert address(url) == "http://host:80/v1"
 
 
 def test_a_connection_that_breaks_in_the_middle() -> None:

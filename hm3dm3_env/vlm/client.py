@@ -17,7 +17,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import inf
 from typing import Any
@@ -27,16 +27,17 @@ import numpy as np
 from PIL import Image
 
 from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address
+from hm3dm3_env.vlm.deadline import Deadline
 from hm3dm3_env.vlm.text import SHOWN, cleaner, fitting
 
+MOST_SAID = 10**5
+"""So many bytes of an error's body are read; its message stands at the start (ours)."""
 KEPT = 2000
 """Characters of an answer that does not fit that are kept (ours)."""
 MOST_BYTES = 10**7
 """No answer is longer than this (ours)."""
 MOST_TOKENS = 10**8
 """A server that counts more than this for one answer is not believed (ours)."""
-_BACKED_OFF = (408, 409, 429)
-"""Refusals that the library repeats with growing pauses, beside all from 500 up."""
 
 
 @dataclass
@@ -169,10 +170,10 @@ class Vlm:
             raise VlmError(f"${config.key_from}: no key has such characters; set it to the key alone")
         self.config, self.usage = config, Usage()
         self._openai, self._lock, self._clean = openai, threading.Lock(), cleaner(key)
-        self._mine = threading.local()  # what the question of this thread uses
+        self._mine = _Mine(config.timeout)
         self._pacer = pacer or Pacer(config.requests_per_minute)
-        http = sys.modules[openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
-        self._broken: type[Exception] = http.HTTPError  # of httpx or httpx2, by the library's version
+        # httpx or httpx2, by the library's version
+        self._http = http = sys.modules[openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
         try:
             urlsplit(config.base_url).port  # noqa: B018  # a ValueError when it is none
             self._client = openai.OpenAI(
@@ -181,7 +182,8 @@ class Vlm:
                 timeout=config.timeout,
                 max_retries=config.retries,
                 http_client=openai.DefaultHttpxClient(
-                    event_hooks={"request": [self._sent], "response": [self._came]}
+                    event_hooks={"request": [self._sent], "response": [self._came]},
+                    limits=http.Limits(max_keepalive_connections=0),  # see Deadline
                 ),
             )
         except Exception:  # InvalidURL of httpx or httpx2, by the library's version
@@ -246,33 +248,39 @@ class Vlm:
         tries = f"no fitting answer in {self.config.answers} tries"
         raise NoFittingAnswer(f"{self.config.model}: {tries}: {reason}; {fix}")
 
-    def _sent(self, _: Any) -> None:
+    def _sent(self, request: Any) -> None:
         """A request leaves; until something comes, it is lost."""
         self._pacer.wait()
         self._mine.usage.requests += 1
         self._mine.usage.lost += 1
+        self._mine.deadline.start(request)
 
     def _came(self, response: Any) -> None:
         """A response begins."""
-        usage: Usage = self._mine.usage
+        usage = self._mine.usage
         usage.lost -= 1
         usage.refused += response.status_code == 429
         usage.errors += response.status_code >= 400 and response.status_code != 429
+        if response.status_code >= 400:
+            response.stream = _start_of(response.stream, self._http.SyncByteStream)
 
     def _complete(
         self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
     ) -> tuple[str, bool]:
         """The answer's text, and whether it was cut off."""
-        usage: Usage = self._mine.usage
+        usage = self._mine.usage
         before = usage.requests
         try:
-            return self._answer(chat, schema, headers)
+            return self._read(self._answer(chat, schema, headers, before))
         finally:
+            self._mine.deadline.stop()
             usage.retries += max(usage.requests - before - 1, 0)
 
     def _answer(
-        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
-    ) -> tuple[str, bool]:
+        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str], before: int
+    ) -> bytes:
+        """The body of the answer. The library repeats requests with growing pauses; `before` were sent for
+        other chats."""
         config, failed = self.config, self._openai
         options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
         if config.structured == "schema":
@@ -290,30 +298,31 @@ class Vlm:
                 extra_headers=dict(headers),
                 **options,
             ) as response:
-                body = self._body(response)
+                return self._body(response)
         except failed.APIStatusError as error:
-            repeated = error.status_code in _BACKED_OFF or error.status_code >= 500
             said = self._clean(_said(error.body, error.message))
-            raise VlmError(self._refusal(error.status_code, said, repeated)) from None  # it may quote the key
+            tries = self._mine.usage.requests - before
+            raise VlmError(self._refusal(error.status_code, said, tries)) from None  # it may quote the key
         except failed.APIConnectionError as error:
-            raise VlmError(self._silence(isinstance(error, failed.APITimeoutError))) from error
-        except self._broken as error:
-            self._mine.usage.lost += 1
-            broke = f"{config.model}: the answer broke off ({type(error).__name__})"
-            raise VlmError(f"{broke}; look at the server's log") from None
-        return self._read(body)
+            timeout = isinstance(error, failed.APITimeoutError) or self._mine.deadline.late
+            why = type(error.__cause__ or error).__name__
+            raise VlmError(self._silence(timeout, why, self._mine.usage.requests - before)) from error
+        except self._http.HTTPError as error:  # while the body of an error was read
+            raise VlmError(self._broken(error)) from None
 
     def _body(self, response: Any) -> bytes:
-        """The whole body of a response. A server that is silent is the HTTP library's to notice; one that
-        goes on and on ends here."""
-        config, body = self.config, bytearray()
-        end = time.monotonic() + config.timeout
-        for piece in response.iter_bytes():
-            body += piece
-            if time.monotonic() > end or len(body) > MOST_BYTES:
-                self._mine.usage.lost += 1
-                much = f"{len(body)} bytes of an answer in {config.timeout:g} s, and no end"
-                raise VlmError(f"{config.model}: {much}; raise vlm.timeout, or look at the server's log")
+        """The whole body of a response."""
+        body = bytearray()
+        try:
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    self._mine.usage.lost += 1
+                    much = f"more than {MOST_BYTES} bytes of an answer"
+                    raise VlmError(f"{self.config.model}: {much}; look at the server's log")
+        except self._http.HTTPError as error:
+            self._mine.usage.lost += 1
+            raise VlmError(self._broken(error)) from None
         return bytes(body)
 
     def _read(self, body: bytes) -> tuple[str, bool]:
@@ -332,13 +341,13 @@ class Vlm:
         counts = completion.get("usage")
         counts = counts if isinstance(counts, dict) else {}
         read, written = _counted(counts.get("prompt_tokens")), _counted(counts.get("completion_tokens"))
-        usage: Usage = self._mine.usage
+        usage = self._mine.usage
         usage.tokens_in += read
         usage.tokens_out += written
         usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
         return text, cut
 
-    def _refusal(self, status: int, said: str, repeated: bool) -> str:
+    def _refusal(self, status: int, said: str, tries: int) -> str:
         advice = {
             400: "check vlm.extra, or try vlm.structured=object or none",
             401: f"put a valid key into ${self.config.key_from}",
@@ -348,16 +357,47 @@ class Vlm:
             422: "check vlm.extra, or try vlm.structured=object or none",
             429: "wait, or ask with fewer requests at once",
         }.get(status, "look at the server's log")
-        tries = f" after {self.config.retries + 1} tries" if repeated else ""
-        return f"{self.config.model}: status {status}{tries}: {' '.join(said.split())[:SHOWN]!r}; {advice}"
+        after = f" after {tries} tries" if tries > 1 else ""
+        return f"{self.config.model}: status {status}{after}: {' '.join(said.split())[:SHOWN]!r}; {advice}"
 
-    def _silence(self, timeout: bool) -> str:
+    def _silence(self, timeout: bool, why: str, tries: int) -> str:
         config = self.config
-        tries = f"in {config.retries + 1} tries"
+        many = f"in {tries} {'tries' if tries > 1 else 'try'}"
         if timeout:
-            return f"{config.model}: no answer within {config.timeout:g} s {tries}; raise vlm.timeout"
-        where = address(config.base_url)
-        return f"{config.model}: {where} cannot be reached {tries}; start the server, or set vlm.base_url"
+            return f"{config.model}: no answer within {config.timeout:g} s {many}; raise vlm.timeout"
+        cannot = f"{address(config.base_url)} cannot be reached {many} ({why})"
+        return f"{config.model}: {cannot}; start the server, or set vlm.base_url"
+
+    def _broken(self, error: Exception) -> str:
+        config = self.config
+        if self._mine.deadline.late:
+            return f"{config.model}: no whole answer within {config.timeout:g} s; raise vlm.timeout"
+        return f"{config.model}: the answer broke off ({type(error).__name__}); look at the server's log"
+
+
+class _Mine(threading.local):
+    """What the question of a thread uses, and the deadline of its requests."""
+
+    def __init__(self, timeout: float) -> None:
+        self.usage, self.deadline = Usage(), Deadline(timeout)
+
+
+def _start_of(stream: Any, kind: type) -> Any:
+    """The first `MOST_SAID` bytes of a stream of httpx, which is of this kind."""
+
+    class Start(kind):  # type: ignore[misc, valid-type]
+        def __iter__(self) -> Iterator[bytes]:
+            left = MOST_SAID
+            for piece in stream:
+                yield piece[:left]
+                left -= len(piece)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            stream.close()
+
+    return Start()
 
 
 def _counted(value: Any) -> int:
@@ -367,6 +407,8 @@ def _counted(value: Any) -> int:
 
 
 def _said(body: Any, message: str) -> str:
-    """A server's own words in the body of an error, which some wrap into "error"."""
+    """A server's own words in the body of an error, which some wrap into "error", or the library's."""
     inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, str) and inner.strip():
+        return inner
     return str(inner["message"]) if isinstance(inner, dict) and inner.get("message") else message

@@ -36,17 +36,16 @@ class VlmConfig:
     where a server repeats it, it reads "[key]". The default is not OPENAI_API_KEY, so that nobody's key goes
     to another server by accident."""
     timeout: float = 120.0
-    """Seconds that the server may be silent, and that an answer may take from its first byte on (ours), at
-    most a day."""
+    """Seconds that one try may take, to the last byte of the answer (ours); at most a day."""
     retries: int = 4
     """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
-    Retry-After is kept while it is short (ours)."""
+    Retry-After is kept while it is short, and ends the tries where it is long (ours)."""
     answers: int = 2
     """Answers asked for until one fits the schema: one that does not is shown to the model once (ours)."""
     concurrency: int = 4
     """Requests at once of a process (ours)."""
     requests_per_minute: float = 0.0
-    """At most so many of a run, evenly spaced; 0: no limit."""
+    """At most so many of a run, evenly spaced, and at least one a day; 0: no limit."""
     give_up: int = 10
     """So many questions in a row without an answer, over episodes, end the run: it would be one of a method's
     fallbacks, under the model's name (ours). 0: never."""
@@ -77,6 +76,11 @@ class VlmConfig:
             raise ValueError(
                 f"vlm.timeout is {self.timeout:g}, must be more than 0 and at most {LONGEST_WAIT:g} seconds"
             )
+        if 0 < self.requests_per_minute < 60 / LONGEST_WAIT:
+            raise ValueError(
+                f"vlm.requests_per_minute is {self.requests_per_minute:g}, must be 0 (no limit) or at least "
+                f"{60 / LONGEST_WAIT:.1g}, one a day"
+            )
         for name in ("temperature", "price_in", "price_out", "requests_per_minute"):
             if not 0 <= getattr(self, name) < inf:
                 raise ValueError(f"vlm.{name} is {getattr(self, name):g}, must be a number from 0 up")
@@ -88,5 +92,5 @@ class VlmConfig:
 
 
 def address(url: str) -> str:
-    """An address without a name and a password in it."""
-    return encodable(re.sub(r"//[^/]*@", "//", url))
+    """An address without a name, a password and a query, which may hold keys."""
+    return encodable(re.sub(r"//.*@", "//", re.sub(r"[?#].*", "", url, flags=re.DOTALL), flags=re.DOTALL))
