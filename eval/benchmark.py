@@ -36,6 +36,7 @@ from hm3dm3_env.record import EpisodeRecord, RecordError, load_record
 from hm3dm3_env.sim.base import Body, Camera, SimulatorDied
 from hm3dm3_env.sim.make import SimConfig
 from hm3dm3_env.task import TaskConfig
+from hm3dm3_env.vlm.config import without_secrets
 from hm3dm3_env.vlm.session import EpisodeVlm, VlmChoice
 from hm3dm3_env.workers import cpu_model, run_all
 from policies.base import TeamPolicy, make_policy
@@ -109,6 +110,7 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
     specs = {run: spec for group in runs.values() for run, spec in group.items()}
     if len(specs) < sum(len(group) for group in runs.values()):
         raise ValueError(f"method: two runs have one name; rename one of {', '.join(methods)}")
+    _check_levels(specs)
     if config.limit is not None and config.limit < 1:
         raise ValueError(f"limit must be at least 1 episode (or null: all), not {config.limit}")
     if config.every < 1:
@@ -141,8 +143,7 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
         }
     write_atomic(out / "summary.json", json_bytes(summary, 1))
     write_atomic(out / "costs.json", json_bytes({"machine": cpu_model(), "methods": costs}, 1))
-    command_line = re.sub(r"//[^/@\s]*@", "//", shlex.join(sys.argv[1:]))  # without a password in an address
-    made_by = f"python -m eval.benchmark {command_line}"
+    made_by = f"python -m eval.benchmark {without_secrets(shlex.join(sys.argv[1:]))}"
     text = table(summary, made_by, costs, config.against)
     write_atomic(out / "table.txt", text.encode())
     print(text)
@@ -152,8 +153,9 @@ def evaluate(config: BenchmarkConfig) -> dict[str, Any]:
 
 def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
     """What is evaluated for a row, by the name of its records: a run, or one for each checkpoint. A run is
-    {"policy": ..., "config": {...}, "eyes": ..., "camera": ..., "vlm": ... (None: it asks none), "weights":
-    hashes of the files that it loaded}; its policy, its eyes and its VLM can be made."""
+    {"policy": ..., "config": {...}, "eyes": ..., "camera": ..., "vlm": ... (None: it asks none), "levels":
+    those of its questions, "weights": hashes of the files that it loaded}; its policy, its eyes and its VLM
+    can be made."""
     variants = config.variants or {}
     if name not in variants:
         value: dict[str, Any] = {"policy": name}
@@ -181,6 +183,7 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
             "eyes": seen,
             "camera": camera,
             "vlm": vlm if asks_vlm(made) else None,
+            "levels": sorted(made.answers) if asks_vlm(made) else [],  # type: ignore[attr-defined]
             "weights": digest,
             "whole": _whole(made, own),
         }
@@ -189,6 +192,16 @@ def _runs(config: BenchmarkConfig, name: str) -> dict[str, dict[str, Any]]:
     if not out:
         raise ValueError(f"variants.{name}.checkpoint: an empty list; give a file or several")
     return out
+
+
+def _check_levels(specs: Mapping[str, Mapping[str, Any]]) -> None:
+    """Settings for questions that no method of the run asks would go unnoticed."""
+    asked = {level for spec in specs.values() for level in spec["levels"]}
+    for spec in specs.values():
+        for level in () if spec["vlm"] is None else spec["vlm"].levels:
+            if level not in asked:
+                known = ", ".join(sorted(asked))
+                raise ValueError(f"vlm.levels: no method here asks questions {level!r}; they ask {known}")
 
 
 def _own(base: T, variant: dict[str, Any], where: str, key: str) -> T:

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from PIL import Image
 
-from eval.replay_story import LARGEST, Story
+from eval.replay_story import Story
 from hm3dm3_env.episodes.goals import photo_camera
 from hm3dm3_env.files import sha256
 from hm3dm3_env.mapping import SharedMap
@@ -21,6 +21,7 @@ from hm3dm3_env.render.panels import QUIET, MapView, agent_color, verdict
 from hm3dm3_env.render.playback import Replay, map_camera
 from hm3dm3_env.sim.base import Camera
 from hm3dm3_env.vlm.pictures import compose
+from hm3dm3_env.vlm.transcript import LARGEST
 
 MAP_SIDE = 560
 """Side of the map, pixels (ours)."""

@@ -14,66 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
-
 from hm3dm3_env.record import EpisodeRecord, RecordError
+from hm3dm3_env.vlm.transcript import COUNT, SCHEMA, misfit, quote
 
-LARGEST = 4096
-"""Longest side of a picture or a camera's frame that is drawn, pixels (ours)."""
-QUOTED = 120
-"""Characters of an error that quotes what is wrong (ours)."""
-_COUNT = {"type": "integer", "minimum": 0}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
-_IMAGE = {
-    "type": "object",
-    "required": ["image"],
-    "properties": {
-        "image": {"type": "string"},
-        "sha256": {"type": "string"},
-        "size": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 1, "maximum": LARGEST},
-            "minItems": 2,
-            "maxItems": 2,
-        },
-    },
-}
-_MESSAGE = {
-    "type": "object",
-    "required": ["role", "parts"],
-    "properties": {
-        "role": {"type": "string"},
-        "parts": {"type": "array", "items": {"anyOf": [_COUNT, _IMAGE]}},
-    },
-}
-_CALL = {
-    "type": "object",
-    "required": ["step", "by", "level", "said", "unfit", "answer", "error"],
-    "properties": {
-        "step": _COUNT,
-        "by": {"type": "string", "pattern": r"^(team|robot_\d{1,3})$"},
-        "level": {"type": "string"},
-        "said": {"type": "array", "items": _MESSAGE},
-        "unfit": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["text", "reason"],
-                "properties": {"text": {"type": "string"}, "reason": {"type": "string"}},
-            },
-        },
-        "error": {"type": ["string", "null"]},
-    },
-}
-_VLM = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "levels": {"type": "object", "additionalProperties": {"type": "object"}},
-        "texts": {"type": "array", "items": {"type": "string"}},
-        "transcript": {"type": "array", "items": _CALL},
-    },
-}
 _RECORD = {
     "type": "object",
     "properties": {
@@ -89,7 +33,7 @@ _RECORD = {
                 "type": "object",
                 "required": ["step", "agent", "goal", "right", "distance"],
                 "properties": {
-                    **{name: _COUNT for name in ("step", "agent", "goal")},
+                    **{name: COUNT for name in ("step", "agent", "goal")},
                     "right": {"type": "boolean"},
                     "distance": {"type": ["number", "null"]},
                 },
@@ -99,7 +43,7 @@ _RECORD = {
         "path_at_last_success": _NUMBERS,
         "makespan": {"type": "number"},
         "floor_height": {"type": "number"},
-        "method_record": {"type": "object", "properties": {"vlm": _VLM}},
+        "method_record": {"type": "object", "properties": {"vlm": SCHEMA}},
     },
 }
 
@@ -163,7 +107,7 @@ def read_story(record: EpisodeRecord) -> Story:
     Raises:
         RecordError: names the field that is broken.
     """
-    _fits(vars(record), _RECORD, record, "")
+    _fits(vars(record), _RECORD, record)
     remembered = dict(record.method_record)
     vlm = dict(remembered.pop("vlm", {}))
     texts, calls = vlm.pop("texts", []), vlm.pop("transcript", [])
@@ -175,7 +119,7 @@ def read_story(record: EpisodeRecord) -> Story:
     for i, entry in enumerate(assignments):
         goals, where = entry.get("goals", []), f"method_record.assignments[{i}].goals"
         if not isinstance(goals, list) or len(goals) > record.agents:
-            raise _broken(record, where, f"{_quote(goals)} is no list of {record.agents} robots' goals")
+            raise _broken(record, where, f"{quote(goals)} is no list of {record.agents} robots' goals")
         for goal in goals:
             _check_number(record, goal, len(record.goals), where, "goal", none=True)
     return Story(
@@ -187,24 +131,16 @@ def _ordered(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(entries, key=lambda entry: entry["step"])
 
 
-def _fits(value: Any, schema: Mapping[str, Any], record: EpisodeRecord, where: str) -> None:
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
-    if error is not None:
-        path = where + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error.absolute_path)
-        rule = (
-            f"lacks {', '.join(repr(n) for n in error.validator_value if n not in error.instance)}"
-            if error.validator == "required"
-            else f"{_quote(error.instance)} does not fit {error.validator} {_quote(error.validator_value)}"
-        )
-        raise _broken(record, path.lstrip("."), rule)
+def _fits(value: Any, schema: Mapping[str, Any], record: EpisodeRecord) -> None:
+    wrong = misfit(value, schema)
+    if wrong is not None:
+        raise _broken(record, *wrong)
 
 
 def _check_call(record: EpisodeRecord, call: Mapping[str, Any], texts: Sequence[str], where: str) -> None:
     _check_number(record, call["step"], record.steps + 1, f"{where}.step", "step")
     if call["by"] != "team":
         _check_number(record, int(call["by"].removeprefix("robot_")), record.agents, f"{where}.by", "robot")
-    if call["answer"] is not None and not isinstance(call["answer"], Mapping):
-        raise _broken(record, f"{where}.answer", f"{_quote(call['answer'])} is neither an object nor null")
     for m, message in enumerate(call["said"]):
         for p, part in enumerate(message["parts"]):
             if isinstance(part, int):
@@ -241,13 +177,8 @@ def _check_number(
         return
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < limit:
         known = f"0 to {limit - 1}" if limit else "none"
-        raise _broken(record, where, f"no {kind} {_quote(value)}; the record has {known}")
+        raise _broken(record, where, f"no {kind} {quote(value)}; the record has {known}")
 
 
 def _broken(record: EpisodeRecord, where: str, what: str) -> RecordError:
-    return RecordError(f"record of episode {_quote(record.episode)}: {where}: {what}; play the episode again")
-
-
-def _quote(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
+    return RecordError(f"record of episode {quote(record.episode)}: {where}: {what}; play the episode again")

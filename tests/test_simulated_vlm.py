@@ -235,7 +235,7 @@ def test_malformed_answers_are_of_two_kinds() -> None:
 
 def test_time_outs() -> None:
     model = vlm(timeouts=1.0, delay=30.0, timeout=0.2)
-    with pytest.raises(VlmError, match="no answer within 0.2 s in 1 tries"):
+    with pytest.raises(VlmError, match="no answer within 0.2 s in 1 try"):
         ask(model)
     used = model.record()
     assert (used["requests"], used["lost"], used["failed"]) == (1, 1, 1)

@@ -21,7 +21,7 @@ from PIL import Image
 
 from hm3dm3_env.cli import build
 from hm3dm3_env.vlm.client import Pacer, Vlm, data_uri, message
-from hm3dm3_env.vlm.config import VlmConfig, VlmError, address
+from hm3dm3_env.vlm.config import VlmConfig, VlmError, address, without_secrets
 from hm3dm3_env.vlm.text import fitting
 from tests.vlm_server import Reply, VlmServer, refuse
 
@@ -450,6 +450,8 @@ def test_addresses_are_shown_without_secrets() -> None:
         "http://host:80/v1#word",
     ):
         assert address(url) == "http://host:80/v1"
+        command = "vlm.base_url=%s 'variants={a: {vlm: {base_url: %s, model: m@1}}}'"
+        assert without_secrets(command % (url, url)) == command % (("http://host:80/v1",) * 2)
 
 
 def test_a_connection_that_breaks_in_the_middle() -> None:

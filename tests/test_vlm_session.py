@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,12 @@ def test_settings_of_levels() -> None:
     for levels, words in (
         ({"a.b": {"retries": 3}}, "vlm.levels: a.b: retries is nothing that a level can have of its own"),
         ({"a.b": "tiny"}, "vlm.levels: a.b: 'tiny' is nothing"),
+        ({"": {"model": "tiny"}}, "vlm.levels: a level needs a name"),
     ):
         with pytest.raises(ValueError, match=words):
             build(VlmChoice, base_url="http://127.0.0.1:1/v1", model="m", levels=levels)
+    with pytest.raises(ValueError, match="vlm.levels: the simulated model is one;"):
+        build(VlmChoice, levels={"a.b": {"model": "tiny"}})
     for own in ({"temperature": -1}, {"temperature": "hot"}, {"max_tokens": 1.5}, {"extra": "x"}):
         config = build(VlmChoice, base_url="http://127.0.0.1:1/v1", model="m", levels={"a.b": own})
         with pytest.raises(ValueError, match="vlm.levels: a.b: .*"):
@@ -100,6 +104,17 @@ def changed(recorded: Path, folder: Path, change: Callable[[dict[str, Any]], Non
     return VlmChoice(kind="replay", replay=str(folder))
 
 
+def picture(vlm: dict[str, Any]) -> None:
+    parts = vlm["transcript"][0]["said"][1]["parts"]
+    next(part for part in parts if isinstance(part, dict))["image"] = "elsewhere"
+
+
+def answered(vlm: dict[str, Any]) -> dict[str, Any]:
+    """The first call of the language level that was answered."""
+    calls = (c for c in vlm["transcript"] if c["level"] == "lavira_m3.language" and c["answer"])
+    return next(calls)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -112,9 +127,29 @@ def changed(recorded: Path, folder: Path, change: Callable[[dict[str, Any]], Non
             lambda vlm: vlm["transcript"][1].update(by="robot_7"),
             "call 1 .*by was 'robot_7', and is 'robot_1'",
         ),
-        (lambda vlm: vlm["texts"].__setitem__(1, "?"), "call 0 .*robot_0 is told something else"),
-        (lambda vlm: vlm["transcript"][0].update(said=[{"parts": [10**6]}]), "call 0 .*damaged .IndexError"),
+        (lambda vlm: vlm["texts"].__setitem__(1, "?"), "call 0 .*robot_0 is told 'You .* in place of '.'"),
+        (picture, "call 0 .*robot_0 is told another picture: .*'robot_0 step 0'.* in place of .*'elsewhere'"),
+        (
+            lambda vlm: vlm["transcript"][0]["said"][1]["parts"].pop(),
+            r"told \d+ texts and pictures in place of",
+        ),
+        (
+            lambda vlm: vlm["transcript"][0]["said"][0].update(parts=[10**6]),
+            "call 0 .*a text that it names is not in texts",
+        ),
         (lambda vlm: vlm.pop("transcript"), "has no transcript"),
+        (lambda vlm: vlm.update(transcript=[5]), r"vlm\.transcript\[0\]: 5 does not fit type"),
+        (lambda vlm: vlm.update(texts=[5]), r"vlm\.texts\[0\]: 5 does not fit type"),
+        (lambda vlm: vlm["transcript"][2].update(unfit=5), r"transcript\[2\]\.unfit: 5 does not fit type"),
+        (lambda vlm: vlm["transcript"][0].update(error=7), r"transcript\[0\]\.error: 7 does not fit type"),
+        (lambda vlm: vlm["transcript"][0].update(answer=[1]), r"\[0\]\.answer: \[1\] does not fit type"),
+        (lambda vlm: vlm["transcript"][0].pop("said"), r"transcript\[0\]: lacks 'said'"),
+        (lambda vlm: answered(vlm).update(answer={}), "call .*: answer.: lacks .*; it is damaged"),
+        (lambda vlm: answered(vlm).update(error="VlmError: no"), "it has an answer and an error"),
+        (
+            lambda vlm: answered(vlm)["answer"].update(action="fly"),
+            r"call .*: answer.action: 'fly' does not fit enum",
+        ),
     ],
 )
 def test_what_does_not_fit_its_record(
@@ -182,6 +217,9 @@ def test_a_run_needs_an_endpoint_that_can_be_one(data: Path, tmp_path: Path) -> 
     assert not (tmp_path / "records").exists()
     choice = VlmChoice(base_url="http://127.0.0.1:1/v1", model="m")
     assert run(data, tmp_path, method="frontier", vlm=choice)  # asks none
+    levels = {"lavira_m3.visoin": {"model": "small"}}
+    with pytest.raises(ValueError, match="no method here asks questions 'lavira_m3.visoin'; they"):
+        run(data, tmp_path, method="lavira_m3", vlm=replace(choice, levels=levels))
 
 
 @pytest.fixture

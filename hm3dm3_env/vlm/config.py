@@ -94,3 +94,8 @@ class VlmConfig:
 def address(url: str) -> str:
     """An address without a name, a password and a query, which may hold keys."""
     return encodable(re.sub(r"//.*@", "//", re.sub(r"[?#].*", "", url, flags=re.DOTALL), flags=re.DOTALL))
+
+
+def without_secrets(text: str) -> str:
+    """A text in which every address is an `address`."""
+    return re.sub(r"https?://[^\s'\",{}]+", lambda found: address(found[0]), text)

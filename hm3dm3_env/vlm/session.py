@@ -54,7 +54,8 @@ class VlmChoice(VlmConfig):
     """For kind replay: a record, or a folder of them (<out>/records/<method>)."""
     levels: dict[str, Any] = field(default_factory=dict)
     """For levels of questions that go to another model, or are asked otherwise: {lavira_m3.vision: {model:
-    small}}. What can be changed: model, temperature, max_tokens, extra, price_in, price_out."""
+    small}}. What can be changed: model, temperature, max_tokens, extra, price_in, price_out. Not for the
+    simulated model."""
     simulated: SimulatedVlmConfig = field(default_factory=SimulatedVlmConfig)
     """What goes wrong with the simulated one."""
 
@@ -70,12 +71,16 @@ class VlmChoice(VlmConfig):
         if (self.kind == "replay") != bool(self.replay):
             raise ValueError("vlm.kind=replay and vlm.replay=<record or folder of records> go together")
         for level, own in self.levels.items():
+            if not level:
+                raise ValueError("vlm.levels: a level needs a name, such as lavira_m3.vision")
             unknown = sorted(map(str, set(own) - set(OWN))) if isinstance(own, Mapping) else [repr(own)]
             if unknown:
                 raise ValueError(
                     f"vlm.levels: {level}: {', '.join(unknown)} is nothing that a level can have of its own; "
                     f"what can is {', '.join(OWN)}"
                 )
+        if self.levels and self.is_simulated:
+            raise ValueError("vlm.levels: the simulated model is one; give vlm.base_url, or no levels")
         noise = self.simulated
         if self.is_simulated and noise.timeouts and noise.delay <= self.timeout:
             raise ValueError(
@@ -169,7 +174,7 @@ class EpisodeVlm:
         elif config.is_simulated:
             self._session = endpoint().session(config.simulated)
             self.name = NAME
-            config = replace(config, base_url=self._session.url, model=NAME, key_from="", levels={})
+            config = replace(config, kind="openai", base_url=self._session.url, model=NAME, key_from="")
         else:
             self.name = config.model
         self._asking, self._pacer = config, Pacer(config.requests_per_minute)
@@ -182,7 +187,7 @@ class EpisodeVlm:
         self.begin("", 0, {}, None)
 
     def _client(self, level: str) -> Vlm:
-        key = level if level in self._asking.levels else ""
+        key = level if level in self._asking.levels else ""  # which is no level
         if key not in self._clients:
             self._clients[key] = Vlm(self._asking.of_level(key), self._pacer)
         return self._clients[key]
@@ -216,7 +221,10 @@ class EpisodeVlm:
         """
         shown = [[_shown(message_) for message_ in question.said] for question in questions]
         if self._recorded is not None:
-            found = [self._recorded.next(q.step, q.by, q.level, said) for q, said in zip(questions, shown)]
+            found = [
+                self._recorded.next(q.step, q.by, q.level, said, q.schema)
+                for q, said in zip(questions, shown)
+            ]
         else:
             found = self._all(questions, shown)
         answers: list[Json | VlmError] = []
