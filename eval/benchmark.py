@@ -58,14 +58,19 @@ class BenchmarkConfig:
     variants: Any = None
     """Extra methods: {name: {policy: <policy>, <config of the policy>...}}."""
     split: str = "val"
+    """Name of a split under <data>/episodes."""
     every: int = 1
     """Only every n-th episode: an even share of every scene."""
     limit: int | None = None
     """Only the first n of these."""
     seed: int = 0
+    """Of the episodes' random numbers: of methods and of simulated eyes."""
     out: str = "out/eval"
+    """Folder for records, table, costs and pictures; what it has of the same run is kept."""
     data: str = "data"
+    """Root of scenes/ and episodes/ (HM3DM3_DATA overrides the default)."""
     workers: int = 2
+    """Processes that play episodes."""
     against: str = "higa"
     """When it is among the methods, the table has every other method's paired differences to it."""
     pictures: int = 2

@@ -1,11 +1,12 @@
 """Command lines: Hydra composes the config, a dataclass types it, and bad input ends in one clear line.
 
-`python -m some.command key=value other.key=[1,2]`; `--help` shows every key with its default, `--multirun`
-sweeps, and `configs/` holds the presets.
+`python -m some.command key=value other.key=[1,2]`; `--help` says what every key is and shows its default,
+`--multirun` sweeps, and `configs/` holds the presets.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
+from hm3dm3_env.settings_help import settings_help
 from hm3dm3_env.sim.base import SimulatorDied
 
 T = TypeVar("T")
@@ -22,7 +24,7 @@ T = TypeVar("T")
 
 def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[], None]:
     """An entry point that calls `task` with a `schema` dataclass made from `configs/<name>.yaml` and the
-    arguments."""
+    arguments. `--help` shows the text of the task's module, what every setting is, and Hydra's own help."""
     ConfigStore.instance().store(name=f"{name}_schema", node=_writable(schema))
 
     @hydra.main(version_base=None, config_path="pkg://configs", config_name=name)
@@ -36,7 +38,13 @@ def command(schema: type[T], name: str, task: Callable[[T], Any]) -> Callable[[]
             print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
 
-    return run
+    def main() -> None:
+        if {"-h", "--help"} & set(sys.argv[1:]):
+            about = inspect.getdoc(sys.modules[task.__module__]) or ""
+            print(f"{about}\n\nSettings, name=value:\n\n{settings_help(schema)}\n", flush=True)
+        run()
+
+    return main
 
 
 def build(schema: type[T], **values: Any) -> T:

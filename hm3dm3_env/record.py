@@ -90,6 +90,12 @@ def load_record(path: Path | str) -> EpisodeRecord:
     path = Path(path)
     try:
         value = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise RecordError(f"{path}: no such record; give the .json file of one") from None
+    except IsADirectoryError:
+        raise RecordError(f"{path}: a folder; give the .json file of one record in it") from None
+    except PermissionError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror})") from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or not JSON
         raise RecordError(f"{path}: not a readable record ({error}); delete it and run again") from error
     if not isinstance(value, dict) or value.get("version") != RECORD_VERSION:

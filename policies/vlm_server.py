@@ -42,11 +42,13 @@ class VlmServerConfig:
     """Which episodes it knows, and how it answers."""
 
     data: str = "data"
+    """Root of scenes/ and episodes/ (HM3DM3_DATA overrides the default)."""
     split: str = "val"
+    """Of the episodes that are played."""
     port: int = 8000
     """Of 127.0.0.1; 0: one that is free."""
     seed: int = 0
-    """Of its mistakes."""
+    """Of its mistakes; with that of the run, it answers like the simulated model in the run itself."""
     simulated: SimulatedVlmConfig = field(default_factory=SimulatedVlmConfig)
     """What goes wrong."""
 
@@ -98,10 +100,13 @@ def serve(config: VlmServerConfig) -> None:
     """Serve until Ctrl-C.
 
     Raises:
-        ValueError: the split is missing.
-        OSError: the port is taken.
+        ValueError: the split is missing, or the port is taken.
     """
-    server = SimulatedEndpoint(config.port, Plays(config))
+    plays = Plays(config)
+    try:
+        server = SimulatedEndpoint(config.port, plays)
+    except OSError as error:
+        raise ValueError(f"port: 127.0.0.1:{config.port} cannot be served ({error}); give another") from error
     print(f"vlm.base_url={server.url}/v1 vlm.model={NAME}", flush=True)
     try:
         server.wait()

@@ -237,8 +237,10 @@ def test_bad_records(tmp_path: Path, data: bytes, message: str) -> None:
 
 
 def test_a_missing_record(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="not a readable record"):
+    with pytest.raises(RecordError, match="r.json: no such record; give the .json file of one"):
         load_record(tmp_path / "r.json")
+    with pytest.raises(RecordError, match="a folder; give the .json file of one record in it"):
+        load_record(tmp_path)
 
 
 def test_canonical_json() -> None:

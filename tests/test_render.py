@@ -174,6 +174,6 @@ def test_command_line(record: EpisodeRecord, data: Path, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert [p.name for p in (tmp_path / "out").iterdir()] == [f"walk-{record.episode}.png"]
     (tmp_path / "bad.json").write_text("{")
-    for name, message in (("bad.json", "not a readable record"), ("none.json", "not a readable record")):
+    for name, message in (("bad.json", "not a readable record"), ("none.json", "no such record")):
         failed = subprocess.run([*command, f"record={tmp_path / name}"], capture_output=True, text=True)
         assert failed.returncode == 2 and message in failed.stderr and "Traceback" not in failed.stderr

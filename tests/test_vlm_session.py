@@ -4,6 +4,7 @@ benchmark with all that."""
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from hm3dm3_env.vlm.config import VlmError
 from hm3dm3_env.vlm.recorded import ReplayError
 from hm3dm3_env.vlm.session import EpisodeVlm, Question, Said, VlmChoice
 from policies.base import make_policy
+from policies.vlm_server import VlmServerConfig, serve
 from tests.vlm_server import Reply, VlmServer
 
 Play = Callable[..., EpisodeRecord]
@@ -236,6 +238,13 @@ def served(data: Path) -> Iterator[str]:
             yield line.split()[0].partition("=")[2]
         finally:
             server.terminate()
+
+
+def test_a_port_that_is_taken(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ValueError, match=f"port: 127.0.0.1:{port} cannot be served .*; give another"):
+            serve(VlmServerConfig(data=str(data), split="rooms", port=port))
 
 
 def test_two_values_are_enough(data: Path, tmp_path: Path, served: str) -> None:

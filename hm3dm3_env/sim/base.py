@@ -94,9 +94,13 @@ class Camera:
     width: int = 360
     height: int = 640
     hfov_deg: float = 42.0
+    """Horizontal field of view, degrees; pixels are square."""
     sensor_height: float = 1.31
+    """Metres above the floor."""
     min_depth: float = 0.5
+    """Nearer than this nothing has depth, metres."""
     max_depth: float = 5.0
+    """Farther than this nothing has depth, metres."""
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.height < 1:
