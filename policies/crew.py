@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hm3dm3_env.mapping import FREE
 from hm3dm3_env.shared import SharedState
 from hm3dm3_env.task import declare
 from policies.base import TeamTask
-from policies.frontiers import FrontierConfig, Frontiers, find_frontiers
+from policies.frontiers import FrontierConfig, Frontiers, find_frontiers, known_floor
 from policies.heatmaps.maps import HeatConfig, HeatMaps
 from policies.planner import LEFT, LOOK_DOWN, PlannerConfig, face
 from policies.recognition.tracker import Track, Tracker, TrackerConfig
@@ -117,12 +116,10 @@ class Crew(Walker):
 
     def _patrol(self, window: tuple[slice, slice]) -> Frontiers:
         """Places to look around again once all is explored: known floor that nobody scanned from nearby."""
-        step = int(self.config.patrol_cell / self.shared.map.cell)
-        free = (self.shared.map.cells[window] == FREE) & ~self.planner.grown[window]
-        cells = np.argwhere(free[::step, ::step]) * step + (window[0].start, window[1].start)
+        floor = known_floor(self.shared.map, ~self.planner.grown[window], window, self.config.patrol_cell)
         points = [
             p
-            for p in self.shared.map.to_world(cells)
+            for p in floor
             if not near_any(p, self.looked, self.config.patrol_gap)
             and not near_any(p, self.done, self.config.frontiers.done_radius)
         ]

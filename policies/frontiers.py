@@ -60,6 +60,17 @@ def find_frontiers(
     return Frontiers(shared_map.to_world(middles[long] + (window[0].start, window[1].start)), sizes[long])
 
 
+def known_floor(
+    shared_map: SharedMap, passable: np.ndarray, window: tuple[slice, slice], spacing: float
+) -> np.ndarray:
+    """(P, 3) places on known free floor of a window, in a grid of `spacing` metres: where to look around
+    again once there are no frontiers. `passable` is as in `find_frontiers`."""
+    step = int(spacing / shared_map.cell)
+    free = (shared_map.cells[window] == FREE) & passable
+    cells = np.argwhere(free[::step, ::step]) * step + (window[0].start, window[1].start)
+    return shared_map.to_world(cells)
+
+
 @numba.njit(cache=True, nogil=True)
 def _middles(cells, owner):
     """(G, 2) the cell of each group that is closest to its mean, the first of equals; (G,) cells in it."""

@@ -11,6 +11,9 @@ from hm3dm3_env.geometry import Pose, forward
 from hm3dm3_env.shared import SharedState
 from policies.planner import FORWARD, LEFT, LOOK_DOWN, LOOK_UP, RIGHT, Field, MapPlanner, PlannerConfig
 
+POCKET = 0.5
+"""Square metres: no home has a room so small (ours)."""
+
 
 @dataclass
 class Legs:
@@ -87,8 +90,9 @@ class Walker:
         return bool(self._legs[agent].escape)
 
     def walled_in(self, agent: int) -> bool:
-        """Whether the map leaves a robot nowhere to go, as after bumps in a narrow place."""
-        return bool(np.isfinite(self.field(agent, 2).distance).sum() <= 1)
+        """Whether the map leaves a robot nowhere to go but a `POCKET`, as after bumps in a narrow place."""
+        side = self.shared.map.cell * self.planner.config.coarsen
+        return bool(np.isfinite(self.field(agent, 2).distance).sum() * side**2 <= POCKET)
 
     def chosen(self, agent: int, action: int) -> int:
         """Remember what a robot does, to notice bumps."""

@@ -19,7 +19,7 @@ from hm3dm3_env.vlm.pictures import photos
 from policies.lavira_m3 import division, identity, language, vision
 from policies.lavira_m3.board import Dismissed
 from policies.lavira_m3.language import Decision, Place, Situation
-from policies.lavira_m3.robot import ARRIVED, BLOCKED, LATE, STUCK, gap, go, turn_to
+from policies.lavira_m3.robot import ARRIVED, BLOCKED, FREE, LATE, STUCK, gap, go, turn_to
 from policies.lavira_m3.team import Team
 from policies.lavira_m3.views import NAMES, View
 from policies.lavira_m3.vision import Target
@@ -32,7 +32,8 @@ Life = Generator[Any, Any, Any]
 APART = 1.5
 """Places where a robot decided are kept when they are this far apart, metres (ours)."""
 IDLE = 3
-"""After so many decisions in a row that lead to no action, a robot goes to the nearest frontier (ours)."""
+"""After so many decisions in a row that lead to no action, a robot goes to the nearest unexplored place
+(ours)."""
 LOOKS = 3
 """So often a robot tries to get within the gate's depth of what it inspects (ours)."""
 AROUND = 1.0
@@ -78,7 +79,7 @@ class Brain:
             started = team.shared.step
             found = None if idle >= IDLE else (yield from self._decide())
             if found is None:
-                entry = self._note("explore", None, "", "no usable answer: the nearest frontier", "")
+                entry = self._note("explore", None, "", "no usable answer: the nearest unexplored place", "")
                 result = yield from self._fall_back(entry)
             else:
                 chosen, views = found
@@ -89,7 +90,7 @@ class Brain:
             idle = 0 if took else idle + 1
             what = entry["action"] if found is None else _summary(found[0], found[1])
             self.history.append(f"step {started}: {what} -> {result}, {took} steps")
-            if idle > IDLE:  # not even a frontier: other views may help
+            if idle > IDLE:  # nor did that: other views may help
                 idle = 0
                 yield LEFT
 
@@ -231,11 +232,13 @@ class Brain:
         return ended
 
     def _fall_back(self, entry: dict[str, Any]) -> Life:
-        """To the nearest frontier, without the model."""
+        """To the nearest unexplored place, without the model; where it can get to none, a few turns and a
+        step bring it to other views."""
         point = self.team.nearest_end(self.agent)
-        if point is None:
-            return "there is no frontier"
         self.team.fallbacks += 1
+        if point is None:
+            yield from FREE
+            return "nothing unexplored can be reached: turned and took a step"
         ended = yield from self._go(point, entry, self.team.config.arrive, 0.5)
         if ended == ARRIVED:
             yield from self._turn_around()
@@ -250,6 +253,7 @@ class Brain:
                 yield LEFT
             views.append(self._look(name))
         self.around = views
+        self.team.looked.append(self._pose.position)
         self.team.give_up(self._pose.position, AROUND)
 
     def _point_at(self, view: View, meant: str, floor: bool = False) -> Life:

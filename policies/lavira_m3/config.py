@@ -47,6 +47,11 @@ class LaviraM3Config:
     ends: bool = True
     """Tell the model where in each view, and how far off, the shared map ends in unexplored floor (ours: the
     team has the map, and the model reads texts better than maps)."""
+    patrol_cell: float = 1.5
+    """With no frontier left, known floor counts as unexplored at places this far apart, metres, ..."""
+    patrol_gap: float = 2.0
+    """... that are at least this far from where a robot turned around, metres (both as the other methods
+    have it)."""
     history: int = 6
     """So many of its latest decisions a robot is reminded of (ours)."""
     waypoints: int = 8
@@ -59,7 +64,7 @@ class LaviraM3Config:
     def __post_init__(self) -> None:
         if self.assignment not in ASSIGNMENTS:
             raise ValueError(f"assignment: {self.assignment!r} is none of {', '.join(ASSIGNMENTS)}")
-        for name in ("gate_depth", "near", "stop", "arrive"):
+        for name in ("gate_depth", "near", "stop", "arrive", "patrol_cell", "patrol_gap"):
             if not 0 < getattr(self, name) < inf:
                 raise ValueError(f"{name} must be a positive number of metres, not {getattr(self, name):g}")
         for name, most in (("near", "gate_depth"), ("stop", "near")):

@@ -39,7 +39,8 @@ thing, and where in the picture it is.
 
 Guide lines:
 - A thing that may be a goal comes first, unless it was judged before or a teammate goes for that goal.
-- Go where a goal is likely: rooms have their things. Unexplored places that are near cost little.
+- Go where a goal is likely: rooms have their things. Unexplored places that are near cost little; once the \
+map shows all, they are floor where nobody has looked around.
 - Do not search where a teammate searches or has searched.
 - Do not repeat a decision that came to nothing.
 

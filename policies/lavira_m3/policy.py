@@ -15,8 +15,9 @@ it is known (boxes in thousandths, the lower edge for where to walk, 15 steps, 0
 - A turn-around takes nine turns, and its four views are looked at without turning back to them.
 - Going back means choosing anew from what was seen at a place, not walking there first (LaViRA).
 - Things that were judged not to be a goal stand on the board with their place.
-- Where no answer comes, or three decisions in a row lead to no action, a robot goes to the nearest frontier
-  that no teammate goes to; such fallbacks are counted.
+- Once the map has no frontiers left, floor that nobody has looked around on counts as unexplored.
+- Where no answer comes, or three decisions in a row lead to no action, a robot goes to the nearest unexplored
+  place that no teammate goes to; such fallbacks are counted.
 - LaViRA asks twice before it stops; here the gate is the second question.
 """
 

@@ -16,7 +16,7 @@ PATIENCE = 2
 """Actions beside those of half a turn in which a robot that goes somewhere must get 0.2 m from where it was,
 else it is stuck (ours); what it takes to get free after a bump does not count."""
 FREE = (LEFT,) * 5 + (FORWARD,)
-"""What a robot does that the map has walled in: five of twelve directions at a time visit them all (ours)."""
+"""What a robot does where nothing leads on: five of twelve directions at a time visit them all (ours)."""
 
 
 def go(

@@ -9,7 +9,7 @@ import numpy as np
 
 from hm3dm3_env.shared import SharedState
 from policies.crew import near_any, nearest_free
-from policies.frontiers import find_frontiers
+from policies.frontiers import find_frontiers, known_floor
 from policies.lavira_m3.board import Board
 from policies.lavira_m3.config import LaviraM3Config
 from policies.lavira_m3.views import View, visible
@@ -49,6 +49,7 @@ class Team:
     Attributes:
         progress: robot -> what it says of its progress.
         going: robot -> (3,) place that it goes to.
+        looked: (3,) places where robots turned around.
         likely: robot -> (M,) chances of the goals, until they are divided.
         decisions: what was decided, for the record.
         fallbacks: ways that robots chose without an answer.
@@ -60,6 +61,7 @@ class Team:
         self.board = Board(shared.goals, config.board)
         self.progress: dict[int, str] = {}
         self.going: dict[int, np.ndarray] = {}
+        self.looked: list[np.ndarray] = []
         self.likely: dict[int, np.ndarray] = {}
         self.decisions: list[dict[str, Any]] = []
         self.gates, self.fallbacks = Gates(), 0
@@ -79,18 +81,25 @@ class Team:
     # -- what is unexplored --------------------------------------------------------------------------------
 
     def ends(self) -> np.ndarray:
-        """(F, 3) the frontiers of the shared map that nobody has given up."""
+        """(F, 3) the unexplored places: frontiers of the shared map that nobody has given up; where there are
+        none, known floor far from where robots turned around."""
         if self._ends is None:
-            window = self.shared.map.window(0.5)
+            window, config = self.shared.map.window(0.5), self.config
             passable = ~self.walker.planner.grown[window]
-            found = find_frontiers(self.shared.map, passable, window, self.config.frontiers).points
-            radius = self.config.frontiers.done_radius
-            keep = [not near_any(point, self._given_up, radius) for point in found]
-            self._ends = found[np.array(keep, bool)] if len(found) else found
+            found = find_frontiers(self.shared.map, passable, window, config.frontiers).points
+            self._ends = self._not_given_up(found)
+            if not len(self._ends):
+                floor = known_floor(self.shared.map, passable, window, config.patrol_cell)
+                far = [not near_any(point, self.looked, config.patrol_gap) for point in floor]
+                self._ends = self._not_given_up(floor[np.array(far, bool)])
         return self._ends
 
+    def _not_given_up(self, points: np.ndarray) -> np.ndarray:
+        radius = self.config.frontiers.done_radius
+        return points[np.array([not near_any(point, self._given_up, radius) for point in points], bool)]
+
     def give_up(self, point: np.ndarray, radius: float) -> None:
-        """The frontiers within `radius` metres of a place were looked at, or cannot be reached."""
+        """The unexplored places within `radius` metres of a place were looked at, or cannot be reached."""
         gaps = np.hypot(self.ends()[:, 0] - point[0], self.ends()[:, 2] - point[2])
         self._given_up.extend(self.ends()[gaps <= radius])
         self._ends = None
@@ -112,7 +121,7 @@ class Team:
         return len({number for view in views for number, *_ in visible(view, self.ends())})
 
     def nearest_end(self, agent: int) -> np.ndarray | None:
-        """The nearest frontier for a robot that no teammate goes to: its way without an answer."""
+        """The nearest unexplored place for a robot that no teammate goes to: its way without an answer."""
         points = self.ends()
         others = [place for k, place in self.going.items() if k != agent]
         for hope in range(3):
