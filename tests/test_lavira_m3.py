@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from hm3dm3_env.geometry import Pose
+from hm3dm3_env.mapping import FREE, OCCUPIED, UNKNOWN, MapConfig, SharedMap
 from hm3dm3_env.record import EpisodeRecord
 from hm3dm3_env.shared import TeamGoal
 from hm3dm3_env.sim.base import Body, Camera, Frame
@@ -27,7 +28,9 @@ from policies.lavira_m3.config import LaviraM3Config
 from policies.lavira_m3.language import Place, Situation
 from policies.lavira_m3.policy import LaviraM3Policy
 from policies.lavira_m3.robot import ARRIVED, BLOCKED, LATE, STUCK, go
+from policies.lavira_m3.team import Team
 from policies.lavira_m3.views import View, visible
+from policies.walker import Walker
 
 Play = Callable[..., EpisodeRecord]
 CAMERA = Camera(width=40, height=30, hfov_deg=90.0)
@@ -373,6 +376,36 @@ def test_a_model_that_never_answers_leaves_a_frontier_team(play_rooms: Play) -> 
     vlm = record.method_record["vlm"]
     assert vlm["failed"] == vlm["calls"] > 0 and vlm["fallbacks"] > 0 and not record.declarations
     assert max(record.path) > 3
+
+
+def test_robots_that_get_nowhere_do_not_ask_for_ever(
+    play_rooms: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ways that nothing leads along, a robot takes actions for the questions that it asks."""
+    monkeypatch.setattr(Walker, "walk", lambda *_: None)
+    record = play_rooms(LaviraM3Policy(), 3)
+    assert record.ended == "exhausted" and record.method_record["vlm"]["fallbacks"] > 5
+    asked = Counter(call["by"] for call in record.method_record["vlm"]["transcript"])
+    assert max(asked.values()) < 1.5 * record.steps
+
+
+def test_known_floor_is_looked_at_again_once_there_are_no_frontiers() -> None:
+    shared_map = SharedMap(MapConfig(size=16.0), np.zeros(3), 0.0)
+    shared_map.cells[:] = OCCUPIED
+    shared_map.cells[100:220, 100:220] = FREE  # a room of 6 m, x and z from -3 to 3 m
+    shared_map.box[:] = 95, 225, 95, 225
+    shared: Any = SimpleNamespace(map=shared_map, body=Body(), poses=[Pose(0.0, 0.0, 0.0)], goals=GOALS)
+    team = Team(shared, LaviraM3Config())
+    team.walker.planner.update()
+    places = team.ends()
+    assert len(places) == 16 and np.abs(places[:, [0, 2]]).max() < 3
+    team.looked.append(np.array([-2.0, 0, -2.0]))
+    team.give_up(np.array([2.0, 0, 2.0]), 1.0)
+    left = team.ends()
+    assert 8 < len(left) < 15 and np.hypot(left[:, 0] + 2, left[:, 2] + 2).min() >= 2
+    shared_map.cells[150:170, 220:300] = UNKNOWN  # a way out
+    team._ends = None
+    assert team.ends()[:, 0].min() > 2.5  # frontiers come first
 
 
 def walked_in(play_rooms: Play, index: int, **noise: float) -> EpisodeRecord:
