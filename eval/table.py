@@ -153,7 +153,8 @@ def table(summary: dict[str, Any], made_by: str, costs: dict[str, dict[str, Any]
     levels = level_rows(costs)
     if levels:
         lines += ["VLM by level of questions: means of an episode; refused: status 429, lost: no response,"]
-        lines += ["unfit: no JSON or not by the schema, failed: no usable answer after repeats", ""]
+        lines += ["unfit: no JSON or not by the schema, failed: no usable answer after repeats; seconds: the"]
+        lines += ["median of a call, with its repeats and the pauses before them", ""]
         lines += [*_align(levels), ""]
     lines += [f"made by: {made_by}"]
     return "\n".join(lines) + "\n"
