@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import builtins
+import gzip
 import io
 import json
+import resource
 import socket
 import threading
 import time
@@ -160,7 +162,7 @@ def test_slow_answers_and_no_server() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://me:word@127.0.0.1:{free.getsockname()[1]}/v1"
-    silent = r"cannot be reached in 1 try \(ConnectError\); start the server"
+    silent = r"cannot be reached in 1 try \(ConnectError: .*refused\); start the server"
     with pytest.raises(VlmError, match=silent) as error:
         Vlm(VlmConfig(url, "tiny", retries=0)).ask(CHAT, SCHEMA)
     assert "word" not in str(error.value)
@@ -416,8 +418,14 @@ HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: 100000
         (b"HTTP/1.1 200 OK\r\n", b"X", 0.05, "no answer within 0.5 s in 2 tries", (2, 2, 0)),
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.001, "no answer within 0.5 s in 2 tries", (2, 2, 0)),
         (HEAD % b"200 OK" + b"\r\n", b" ", 0.05, "no whole answer within 0.5 s", (1, 1, 0)),
-        (HEAD % b"400 Bad" + b"\r\n", b" ", 0.05, "no whole answer within 0.5 s", (1, 0, 1)),
-        (HEAD % b"503 Busy" + b"Retry-After-Ms: 1\r\n\r\n", b" ", 0.05, "no whole answer", (2, 0, 2)),
+        (HEAD % b"400 Bad" + b"\r\n", b" ", 0.05, "status 400: 'no whole answer within 0.5 s", (1, 0, 1)),
+        (
+            HEAD % b"503 Busy" + b"Retry-After-Ms: 1\r\n\r\n",
+            b" ",
+            0.05,
+            "status 503 after 2 tries: 'no whole answer within 0.5 s",
+            (2, 0, 2),
+        ),
         (HEAD % b"400 Bad" + b"\r\n", b"no! " * 5000, 0.0, "status 400: 'no! no! ", (1, 0, 1)),
         (HEAD % b"200 OK" + b"\r\n", b" " * 10**5, 0.0, "more than 10000000 bytes", (1, 1, 0)),
     ],
@@ -432,6 +440,37 @@ def test_no_server_holds_a_question(
     assert asked.error is not None and wrong in str(asked.error)
     assert (asked.usage.requests, asked.usage.lost, asked.usage.errors) == counts
     assert len(sent) == counts[0] and max(sent) < 4 * 10**7
+
+
+def test_redirects_are_told_and_not_followed() -> None:
+    away = Reply(status=307, body="", headers={"Location": "http://me:word@other:1/v1/chat?key=word"})
+    with VlmServer(script(away)) as server:
+        asked = client(server).asked(CHAT, SCHEMA)
+    told = "tiny: status 307: 'it redirects to http://other:1/v1/chat'; set vlm.base_url to where it answers"
+    assert str(asked.error) == told and len(server.requests) == 1
+    assert (asked.usage.requests, asked.usage.retries, asked.usage.errors) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_packed_bodies_are_not_unpacked_without_end(status: int) -> None:
+    packed = gzip.compress(b"no! " * 10**7)
+    head = f"HTTP/1.1 {status} X\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pouring(head.encode() + packed, b"", 1.0) as (url, _):
+        asked = Vlm(VlmConfig(url, "tiny", timeout=5.0, retries=0)).asked(CHAT, SCHEMA)
+    assert ("status 400" if status == 400 else "more than 10000000 bytes") in str(asked.error)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 70_000  # kB, of 40 MB unpacked
+
+
+def test_why_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cause is told, and advice fits it."""
+    with pouring(b"nonsense\r\n\r\n", b"", 1.0) as (url, _):
+        error = Vlm(VlmConfig(url, "tiny", timeout=5.0, retries=0)).asked(CHAT, SCHEMA).error
+    assert "RemoteProtocolError" in str(error) and str(error).endswith("look at the server's log")
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:word@127.0.0.1:bad")
+    with pytest.raises(VlmError, match="the HTTP client cannot be made .*; check HTTP_PROXY") as wrong:
+        Vlm(VlmConfig("https://example.org/v1", "tiny"))
+    assert "word" not in str(wrong.value)
 
 
 def test_a_long_wait_that_a_server_asks_for_ends_the_tries() -> None:

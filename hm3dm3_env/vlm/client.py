@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from PIL import Image
 
-from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address
+from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address, without_secrets
 from hm3dm3_env.vlm.deadline import Deadline
 from hm3dm3_env.vlm.text import SHOWN, cleaner, fitting
 
@@ -48,7 +48,8 @@ class Usage:
         requests: sent, repeats included.
         retries: of them, repeats after a refusal, an error or silence.
         refused: requests that were answered with status 429.
-        errors: requests that were answered with another status from 400 up.
+        errors: requests that were answered with another status than 429 and success, or with something that
+            is no chat completion.
         lost: requests that no answer came to: time-outs and broken connections.
         unfit: answers that were no JSON or did not fit the schema.
         tokens_in, tokens_out: read and written, as servers count them; a count that is no whole number, or
@@ -176,6 +177,11 @@ class Vlm:
         self._http = http = sys.modules[openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
         try:
             urlsplit(config.base_url).port  # noqa: B018  # a ValueError when it is none
+            http.URL(config.base_url)
+        except (ValueError, http.InvalidURL):
+            wrong = f"{address(config.base_url)!r} is no address, check its host and port"
+            raise VlmError(f"vlm.base_url: {wrong}; give one such as {examples['base_url']}") from None
+        try:
             self._client = openai.OpenAI(
                 base_url=config.base_url,
                 api_key=key or "none",
@@ -184,11 +190,16 @@ class Vlm:
                 http_client=openai.DefaultHttpxClient(
                     event_hooks={"request": [self._sent], "response": [self._came]},
                     limits=http.Limits(max_keepalive_connections=0),  # see Deadline
+                    follow_redirects=False,  # nor would one try have one deadline
+                    headers={"Accept-Encoding": "identity"},  # what is small when it comes must stay so
                 ),
             )
-        except Exception:  # InvalidURL of httpx or httpx2, by the library's version
-            wrong = f"{address(config.base_url)!r} is no address, check its host and port"
-            raise VlmError(f"vlm.base_url: {wrong}; give one such as {examples['base_url']}") from None
+        except Exception as error:  # of several libraries: a proxy that is none, files of certificates
+            why = without_secrets(f"{type(error).__name__}: {error}")
+            raise VlmError(
+                f"the HTTP client cannot be made ({why}); check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and "
+                "SSL_CERT_FILE in the environment"
+            ) from None
 
     def ask(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The model's answer to a chat: a JSON object that fits a JSON schema.
@@ -253,15 +264,18 @@ class Vlm:
         self._pacer.wait()
         self._mine.usage.requests += 1
         self._mine.usage.lost += 1
+        self._mine.status = 0
         self._mine.deadline.start(request)
 
     def _came(self, response: Any) -> None:
         """A response begins."""
-        usage = self._mine.usage
+        usage, status = self._mine.usage, response.status_code
+        self._mine.status = status
         usage.lost -= 1
-        usage.refused += response.status_code == 429
-        usage.errors += response.status_code >= 400 and response.status_code != 429
-        if response.status_code >= 400:
+        usage.refused += status == 429
+        if not response.is_success:
+            usage.errors += status != 429
+            response.headers.pop("Content-Encoding", None)  # a message that was packed stays so
             response.stream = _start_of(response.stream, self._http.SyncByteStream)
 
     def _complete(
@@ -301,14 +315,17 @@ class Vlm:
                 return self._body(response)
         except failed.APIStatusError as error:
             said = self._clean(_said(error.body, error.message))
+            if error.response.has_redirect_location:
+                said = f"it redirects to {address(error.response.headers['Location'])}"
             tries = self._mine.usage.requests - before
             raise VlmError(self._refusal(error.status_code, said, tries)) from None  # it may quote the key
         except failed.APIConnectionError as error:
             timeout = isinstance(error, failed.APITimeoutError) or self._mine.deadline.late
-            why = type(error.__cause__ or error).__name__
-            raise VlmError(self._silence(timeout, why, self._mine.usage.requests - before)) from error
+            tries = self._mine.usage.requests - before
+            raise VlmError(self._silence(timeout, error.__cause__ or error, tries)) from error
         except self._http.HTTPError as error:  # while the body of an error was read
-            raise VlmError(self._broken(error)) from None
+            tries = self._mine.usage.requests - before
+            raise VlmError(self._refusal(self._mine.status, self._broken(error), tries)) from None
 
     def _body(self, response: Any) -> bytes:
         """The whole body of a response."""
@@ -322,7 +339,7 @@ class Vlm:
                     raise VlmError(f"{self.config.model}: {much}; look at the server's log")
         except self._http.HTTPError as error:
             self._mine.usage.lost += 1
-            raise VlmError(self._broken(error)) from None
+            raise VlmError(f"{self.config.model}: {self._broken(error)}") from None
         return bytes(body)
 
     def _read(self, body: bytes) -> tuple[str, bool]:
@@ -333,6 +350,7 @@ class Vlm:
             text, cut = choice["message"].get("content") or "", choice.get("finish_reason") == "length"
             text = self._clean(text)
         except (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError):
+            self._mine.usage.errors += 1
             start = " ".join(self._clean(body[:10_000].decode("utf-8", "replace"))[:SHOWN].split())
             raise VlmError(
                 f"{self.config.model}: the endpoint's answer is no chat completion: {start!r}; "
@@ -356,30 +374,38 @@ class Vlm:
             413: "send fewer or smaller images",
             422: "check vlm.extra, or try vlm.structured=object or none",
             429: "wait, or ask with fewer requests at once",
-        }.get(status, "look at the server's log")
+        }.get(status, "set vlm.base_url to where it answers" if status < 400 else "look at the server's log")
         after = f" after {tries} tries" if tries > 1 else ""
         return f"{self.config.model}: status {status}{after}: {' '.join(said.split())[:SHOWN]!r}; {advice}"
 
-    def _silence(self, timeout: bool, why: str, tries: int) -> str:
+    def _silence(self, timeout: bool, error: BaseException, tries: int) -> str:
         config = self.config
         many = f"in {tries} {'tries' if tries > 1 else 'try'}"
         if timeout:
             return f"{config.model}: no answer within {config.timeout:g} s {many}; raise vlm.timeout"
-        cannot = f"{address(config.base_url)} cannot be reached {many} ({why})"
-        return f"{config.model}: {cannot}; start the server, or set vlm.base_url"
+        kind, words = type(error).__name__, " ".join(self._clean(without_secrets(str(error))).split())
+        advice = {
+            "ProxyError": "check the proxy that HTTPS_PROXY or HTTP_PROXY names",
+            "RemoteProtocolError": "look at the server's log",
+            "ReadError": "look at the server's log",
+        }.get(kind, "start the server, or set vlm.base_url")
+        if "certificate" in words.lower():
+            advice = "let SSL_CERT_FILE name the certificates to trust"
+        cannot = f"{address(config.base_url)} cannot be reached {many} ({kind}: {words[:SHOWN]})"
+        return f"{config.model}: {cannot}; {advice}"
 
     def _broken(self, error: Exception) -> str:
-        config = self.config
         if self._mine.deadline.late:
-            return f"{config.model}: no whole answer within {config.timeout:g} s; raise vlm.timeout"
-        return f"{config.model}: the answer broke off ({type(error).__name__}); look at the server's log"
+            return f"no whole answer within {self.config.timeout:g} s; raise vlm.timeout"
+        return f"the answer broke off ({type(error).__name__}); look at the server's log"
 
 
 class _Mine(threading.local):
-    """What the question of a thread uses, and the deadline of its requests."""
+    """What the question of a thread uses, the deadline of its requests, and the status of the last response
+    (0: none came yet)."""
 
     def __init__(self, timeout: float) -> None:
-        self.usage, self.deadline = Usage(), Deadline(timeout)
+        self.usage, self.deadline, self.status = Usage(), Deadline(timeout), 0
 
 
 def _start_of(stream: Any, kind: type) -> Any:

@@ -2,7 +2,8 @@
 
 The time-outs of HTTP libraries are for silence: a server that sends a byte now and then, or headers without
 end, holds a request for ever. A `Deadline` shuts the connection of a request that is not over in time,
-whatever the server sends meanwhile; the library's call then fails as with any broken connection.
+whatever the server sends meanwhile; the library's call then fails as with any broken connection. Looking up a
+name and making a connection, TLS included, are left to the library's time-outs, which end them.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Brain:
         places = []
         for spot in self.spots if here else []:
             if gap(spot.point, self._pose.position) >= APART:
-                places.append(Place(spot.name, spot.point, team.ends_of(spot.views) if config.ends else 0))
+                places.append(Place(spot.name, spot.point, team.ends_of(spot.views) if config.ends else None))
         return Situation(
             robot=self.agent,
             step=shared.step,

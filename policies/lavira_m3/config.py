@@ -13,7 +13,9 @@ ASSIGNMENTS = ("free", "fixed")
 
 @dataclass(frozen=True)
 class LaviraM3Config:
-    """The channels between teammates, the gate before a declaration, and how robots move."""
+    """The channels between teammates, the gate before a declaration, and how robots move. The instructions to
+    the model are the same whatever is told: rows of an ablation differ in what robots know, and in nothing
+    else."""
 
     board: bool = True
     """Tell robots which goals are declared, and who goes for which. False: a robot knows only of its own

@@ -53,11 +53,11 @@ you were, what you saw, what you go for now", "reason": "one sentence", "action"
 @dataclass(frozen=True)
 class Place:
     """Somewhere a robot decided before: its name, (3,) position, and how many unexplored places its views
-    show."""
+    show (None: not told)."""
 
     name: str
     point: np.ndarray
-    ends: int
+    ends: int | None
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,11 @@ def _lines(now: Situation) -> list[str]:
         lines += ["", "Places where you were:"]
         for place in now.places:
             metres = gap(place.point, pose.position)
-            seen = f"{place.ends} unexplored places seen from there" if place.ends else "all explored there"
+            seen = "" if place.ends is None else ": all explored there"
+            if place.ends:
+                seen = f": {place.ends} unexplored places seen from there"
             lines.append(
-                f"{place.name} at x {place.point[0]:.1f}, z {place.point[2]:.1f}, {metres:.1f} m off: {seen}"
+                f"{place.name} at x {place.point[0]:.1f}, z {place.point[2]:.1f}, {metres:.1f} m off{seen}"
             )
     return [*lines, "", f"Your views, {optics(now.camera)}:"]
 
