@@ -163,7 +163,8 @@ class Pictures:
             note = f"it was sent with {size[0]} x {size[1]} pixels"
         elif "sha256" in part:
             same = sha256(np.ascontiguousarray(pixels).tobytes())[:16] == part["sha256"]
-            note = "the very pixels that were sent" if same else "made again, with other pixels than sent"
+            again = "made again from rounded poses, not the very pixels"
+            note = "the very pixels that were sent" if same else again
         return {"ref": ref, "image": self.album.photo(pixels, PICTURE_SIDE), "note": note}
 
 

@@ -176,7 +176,7 @@ def test_says_whether_pixels_are_those_that_were_sent(
     vlm = {**told.method_record["vlm"], "transcript": [call(3, "robot_0", parts)]}
     text = page(Replay(replace(told, method_record={"vlm": vlm}), data, rooms_sim), 50).decode()
     notes = [part["note"] for part in content(text)["calls"][0]["said"][1]["parts"]]
-    assert "very pixels" in notes[0] and "other pixels" in notes[1] and "72 x 128" in notes[2]
+    assert "very pixels" in notes[0] and "rounded poses" in notes[1] and "72 x 128" in notes[2]
 
 
 def test_moments(told: EpisodeRecord, data: Path, rooms_sim: EmbeddedSimulator) -> None:
