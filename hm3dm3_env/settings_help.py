@@ -33,7 +33,11 @@ def _sentences(schema: type) -> dict[str, str]:
     for part in reversed(schema.__mro__):
         if not is_dataclass(part):
             continue
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        try:
+            source = inspect.getsource(part)
+        except OSError:  # an installation without sources
+            continue
+        (tree,) = ast.parse(textwrap.dedent(source)).body
         body = getattr(tree, "body", [])
         for field, below in zip(body, body[1:]):
             name = field.target if isinstance(field, ast.AnnAssign) else None
