@@ -39,7 +39,8 @@ class VlmConfig:
     """Seconds that one try may take, to the last byte of the answer (ours); at most a day."""
     retries: int = 4
     """Repeats after refused connections, time-outs, 408, 409, 429 and 5xx, with growing pauses; a server's
-    Retry-After is kept while it is short, and ends the tries where it is long (ours)."""
+    Retry-After is kept while it is short, and new versions of the openai library give up where it is long
+    (ours)."""
     answers: int = 2
     """Answers asked for until one fits the schema: one that does not is shown to the model once (ours)."""
     concurrency: int = 4
