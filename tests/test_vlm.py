@@ -474,8 +474,8 @@ def test_why_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tries_are_counted_as_they_were_made() -> None:
-    """A long wait that a server asks for ends the tries in new versions of the library, and is not kept in old
-    ones."""
+    """A long wait that a server asks for ends the tries in new versions of the library; old ones do not keep
+    it."""
     busy = Reply(status=429, body="{}", headers={"Retry-After": "3600"})
     with VlmServer(script(busy)) as server:
         with pytest.raises(VlmError, match=r"; wait, or ask with fewer") as error:
