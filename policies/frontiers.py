@@ -65,7 +65,7 @@ def known_floor(
 ) -> np.ndarray:
     """(P, 3) places on known free floor of a window, in a grid of `spacing` metres: where to look around
     again once there are no frontiers. `passable` is as in `find_frontiers`."""
-    step = int(spacing / shared_map.cell)
+    step = max(1, int(spacing / shared_map.cell))
     free = (shared_map.cells[window] == FREE) & passable
     cells = np.argwhere(free[::step, ::step]) * step + (window[0].start, window[1].start)
     return shared_map.to_world(cells)
