@@ -128,6 +128,18 @@ def test_a_thing_is_where_its_middle_is() -> None:
     assert vision.thing_at(view(depth).frame, (15, 10, 25, 20)) is None  # out of the camera's range
 
 
+def test_the_nearest_part_of_a_large_thing() -> None:
+    """A bed from its foot to its head: the middle of the box is far, its foot is near."""
+    depth = np.full((30, 40), 4.0, np.float32)
+    depth[10:30, 5:35] = np.linspace(3.4, 0.9, 20, dtype=np.float32)[:, None]
+    box = (5, 10, 35, 30)
+    middle, foot = (vision.thing_at(view(depth).frame, box, nearest) for nearest in (False, True))
+    assert middle is not None and foot is not None
+    assert middle.depth == pytest.approx(2.1, abs=0.2) and foot.depth == pytest.approx(1.55, abs=0.15)
+    assert foot.depth < middle.depth and foot.point[2] > middle.point[2] + 0.3  # the robot looks along -z
+    assert foot.point[0] == pytest.approx(1.0, abs=0.1)  # near the middle of the box all the same
+
+
 def test_a_piece_of_floor_is_at_the_lower_edge_of_its_box() -> None:
     depth = np.full((30, 40), 4.0, np.float32)
     depth[24:, :] = 1.5

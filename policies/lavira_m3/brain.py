@@ -262,7 +262,9 @@ class Brain:
         box = None if isinstance(answer, VlmError) else vision.box_of(answer, view.frame)
         if box is None:
             return None
-        return (vision.floor_at if floor else vision.thing_at)(view.frame, box)
+        if floor:
+            return vision.floor_at(view.frame, box)
+        return vision.thing_at(view.frame, box, self.team.config.part == "nearest")
 
     # -- the gate ------------------------------------------------------------------------------------------
 

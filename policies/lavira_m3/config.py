@@ -9,6 +9,7 @@ from policies.frontiers import FrontierConfig
 from policies.planner import PlannerConfig
 
 ASSIGNMENTS = ("free", "fixed")
+PARTS = ("middle", "nearest")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class LaviraM3Config:
     `gate_depth`."""
     gate_depth: float = 2.0
     """Nothing farther away than this is declared, metres of depth (the paper)."""
+    part: str = "middle"
+    """What of a thing a robot goes to, and must be within `gate_depth`: its middle, or what is nearest of it
+    (both ours). A robot beside a large thing, such as a bed, may be too far from its middle, and circles it
+    in vain."""
     confident: float = 0.7
     """Judgements count from this confidence on, 0 to 1 (ours)."""
     near: float = 1.8
@@ -66,6 +71,8 @@ class LaviraM3Config:
     def __post_init__(self) -> None:
         if self.assignment not in ASSIGNMENTS:
             raise ValueError(f"assignment: {self.assignment!r} is none of {', '.join(ASSIGNMENTS)}")
+        if self.part not in PARTS:
+            raise ValueError(f"part: {self.part!r} is none of {', '.join(PARTS)}")
         for name in ("gate_depth", "near", "stop", "arrive", "patrol_cell", "patrol_gap"):
             if not 0 < getattr(self, name) < inf:
                 raise ValueError(f"{name} must be a positive number of metres, not {getattr(self, name):g}")

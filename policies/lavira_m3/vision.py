@@ -76,14 +76,22 @@ def box_of(answer: Mapping[str, Any], frame: Frame) -> tuple[int, int, int, int]
     return left, top, min(max(right, left + 1), width), min(max(bottom, top + 1), height)
 
 
-def thing_at(frame: Frame, box: tuple[int, int, int, int]) -> Target | None:
-    """The place of a thing in a box: through its middle, at the median depth of its inner half. None where
+def thing_at(frame: Frame, box: tuple[int, int, int, int], nearest: bool = False) -> Target | None:
+    """The place of a thing in a box: through its middle, at the median depth of its inner half; or what is
+    nearest of that half (a tenth of its pixels with depth), where that is closest to the middle. None where
     depth shows nothing there, as beyond the camera's range."""
     left, top, right, bottom = box
     x, y = (right - left) // 4, (bottom - top) // 4
-    depth = _median(frame.depth[top + y : bottom - y, left + x : right - x])
+    inner = frame.depth[top + y : bottom - y, left + x : right - x]
+    depth = _median(inner)
     if depth is None:
         return None
+    if nearest:
+        known = np.sort(inner[inner > 0])
+        rows, columns = np.nonzero((inner > 0) & (inner <= known[len(known) // 10]))
+        off = np.abs(rows - inner.shape[0] / 2) + np.abs(columns - inner.shape[1] / 2)
+        row, column = rows[off.argmin()], columns[off.argmin()]
+        return _target(frame, int(row) + top + y, int(column) + left + x, float(inner[row, column]), box)
     return _target(frame, (top + bottom - 1) // 2, (left + right - 1) // 2, depth, box)
 
 
