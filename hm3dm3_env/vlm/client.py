@@ -17,9 +17,8 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,8 +26,8 @@ import numpy as np
 from PIL import Image
 
 from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address, without_secrets
-from hm3dm3_env.vlm.deadline import Deadline
 from hm3dm3_env.vlm.text import SHOWN, cleaner, fitting
+from hm3dm3_env.vlm.timing import Deadline, Pacer
 
 MOST_SAID = 10**5
 """So many bytes of an error's body are read; its message stands at the start (ours)."""
@@ -116,35 +115,6 @@ def data_uri(image: np.ndarray, quality: int = 90) -> str:
     buffer, kind = io.BytesIO(), "JPEG" if quality else "PNG"
     Image.fromarray(image).save(buffer, kind, **({"quality": quality} if quality else {}))
     return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
-
-
-class Pacer:
-    """Lets requests go at an even pace; threads may share it.
-
-    Args:
-        per_minute: so many; 0: as they come.
-        clock, sleep: seconds that go on, and waiting for some.
-    """
-
-    def __init__(
-        self,
-        per_minute: float,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._gap = 60 / per_minute if per_minute else 0.0
-        self._clock, self._sleep, self._lock, self._next = clock, sleep, threading.Lock(), -inf
-
-    def wait(self) -> None:
-        """Returns when the next request may go."""
-        if not self._gap:
-            return
-        with self._lock:
-            now = self._clock()
-            mine = max(now, self._next)
-            self._next = mine + self._gap
-        if mine > now:
-            self._sleep(mine - now)
 
 
 class Vlm:

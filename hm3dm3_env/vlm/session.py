@@ -22,7 +22,7 @@ from typing import Any
 from hm3dm3_env.cli import build
 from hm3dm3_env.files import json_bytes
 from hm3dm3_env.shared import Privileged
-from hm3dm3_env.vlm.client import Asked, Pacer, Usage, Vlm, message
+from hm3dm3_env.vlm.client import Asked, Usage, Vlm, message
 from hm3dm3_env.vlm.config import VlmConfig, VlmError
 from hm3dm3_env.vlm.pictures import Picture
 from hm3dm3_env.vlm.recorded import Recorded
@@ -36,6 +36,7 @@ from hm3dm3_env.vlm.simulated import (
     SimulatedVlmConfig,
     endpoint,
 )
+from hm3dm3_env.vlm.timing import Pacer
 
 Json = dict[str, Any]
 KINDS = ("auto", "simulated", "openai", "replay")

@@ -1,4 +1,4 @@
-"""A limit to how long an HTTP request takes in all.
+"""When HTTP requests may go, and how long they may take in all.
 
 The time-outs of HTTP libraries are for silence: a server that sends a byte now and then, or headers without
 end, holds a request for ever. A `Deadline` shuts the connection of a request that is not over in time,
@@ -10,7 +10,39 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from collections.abc import Callable
+from math import inf
 from typing import Any
+
+
+class Pacer:
+    """Lets requests go at an even pace; threads may share it.
+
+    Args:
+        per_minute: so many; 0: as they come.
+        clock, sleep: seconds that go on, and waiting for some.
+    """
+
+    def __init__(
+        self,
+        per_minute: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._gap = 60 / per_minute if per_minute else 0.0
+        self._clock, self._sleep, self._lock, self._next = clock, sleep, threading.Lock(), -inf
+
+    def wait(self) -> None:
+        """Returns when the next request may go."""
+        if not self._gap:
+            return
+        with self._lock:
+            now = self._clock()
+            mine = max(now, self._next)
+            self._next = mine + self._gap
+        if mine > now:
+            self._sleep(mine - now)
 
 
 class Deadline:
