@@ -232,7 +232,7 @@ def test_nothing_is_left_behind(rooms_scene: Path) -> None:
         del sim
         gc.collect()
         assert not Path(f"/proc/{pid}").exists(), how
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_the_worker_ends_with_a_killed_client(rooms_scene: Path) -> None:

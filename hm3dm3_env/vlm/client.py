@@ -252,19 +252,17 @@ class Vlm:
         self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
     ) -> tuple[str, bool]:
         """The answer's text, and whether it was cut off."""
-        usage = self._mine.usage
-        before = usage.requests
+        self._mine.before = self._mine.usage.requests
         try:
-            return self._read(self._answer(chat, schema, headers, before))
+            return self._read(self._answer(chat, schema, headers))
         finally:
             self._mine.deadline.stop()
-            usage.retries += max(usage.requests - before - 1, 0)
+            self._mine.usage.retries += max(self._mine.tries - 1, 0)
 
     def _answer(
-        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str], before: int
+        self, chat: list[dict[str, Any]], schema: Mapping[str, Any], headers: Mapping[str, str]
     ) -> bytes:
-        """The body of the answer. The library repeats requests with growing pauses; `before` were sent for
-        other chats."""
+        """The body of the answer. The library repeats requests with growing pauses."""
         config, failed = self.config, self._openai
         options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
         if config.structured == "schema":
@@ -287,15 +285,12 @@ class Vlm:
             said = self._clean(_said(error.body, error.message))
             if error.response.has_redirect_location:
                 said = f"it redirects to {address(error.response.headers['Location'])}"
-            tries = self._mine.usage.requests - before
-            raise VlmError(self._refusal(error.status_code, said, tries)) from None  # it may quote the key
+            raise VlmError(self._refusal(error.status_code, said)) from None  # it may quote the key
         except failed.APIConnectionError as error:
             timeout = isinstance(error, failed.APITimeoutError) or self._mine.deadline.late
-            tries = self._mine.usage.requests - before
-            raise VlmError(self._silence(timeout, error.__cause__ or error, tries)) from error
+            raise VlmError(self._silence(timeout, error.__cause__ or error)) from error
         except self._http.HTTPError as error:  # while the body of an error was read
-            tries = self._mine.usage.requests - before
-            raise VlmError(self._refusal(self._mine.status, self._broken(error), tries)) from None
+            raise VlmError(self._refusal(self._mine.status, self._broken(error))) from None
 
     def _body(self, response: Any) -> bytes:
         """The whole body of a response."""
@@ -335,7 +330,7 @@ class Vlm:
         usage.cost += (read * self.config.price_in + written * self.config.price_out) / 1e6
         return text, cut
 
-    def _refusal(self, status: int, said: str, tries: int) -> str:
+    def _refusal(self, status: int, said: str) -> str:
         advice = {
             400: "check vlm.extra, or try vlm.structured=object or none",
             401: f"put a valid key into ${self.config.key_from}",
@@ -345,11 +340,12 @@ class Vlm:
             422: "check vlm.extra, or try vlm.structured=object or none",
             429: "wait, or ask with fewer requests at once",
         }.get(status, "set vlm.base_url to where it answers" if status < 400 else "look at the server's log")
+        tries = self._mine.tries
         after = f" after {tries} tries" if tries > 1 else ""
         return f"{self.config.model}: status {status}{after}: {' '.join(said.split())[:SHOWN]!r}; {advice}"
 
-    def _silence(self, timeout: bool, error: BaseException, tries: int) -> str:
-        config = self.config
+    def _silence(self, timeout: bool, error: BaseException) -> str:
+        config, tries = self.config, self._mine.tries
         many = f"in {tries} {'tries' if tries > 1 else 'try'}"
         if timeout:
             return f"{config.model}: no answer within {config.timeout:g} s {many}; raise vlm.timeout"
@@ -371,11 +367,16 @@ class Vlm:
 
 
 class _Mine(threading.local):
-    """What the question of a thread uses, the deadline of its requests, and the status of the last response
-    (0: none came yet)."""
+    """What the question of a thread uses, its requests `before` those of the chat that is asked now, the
+    deadline of a request, and the status of the last response (0: none came yet)."""
 
     def __init__(self, timeout: float) -> None:
-        self.usage, self.deadline, self.status = Usage(), Deadline(timeout), 0
+        self.usage, self.before, self.deadline, self.status = Usage(), 0, Deadline(timeout), 0
+
+    @property
+    def tries(self) -> int:
+        """Requests for the chat that is asked now."""
+        return self.usage.requests - self.before
 
 
 def _start_of(stream: Any, kind: type) -> Any:
