@@ -22,8 +22,9 @@ import pytest
 from PIL import Image
 
 from hm3dm3_env.cli import build
-from hm3dm3_env.vlm.client import Vlm, data_uri, message
+from hm3dm3_env.vlm.client import Vlm, message
 from hm3dm3_env.vlm.config import VlmConfig, VlmError, address, without_secrets
+from hm3dm3_env.vlm.pictures import data_uri
 from hm3dm3_env.vlm.text import fitting
 from hm3dm3_env.vlm.timing import Pacer
 from tests.vlm_server import Reply, VlmServer, refuse

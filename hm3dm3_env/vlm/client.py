@@ -9,8 +9,6 @@ The answer is JSON that fits the schema, or an error that says what to do. Needs
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import os
 import re
@@ -23,9 +21,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from PIL import Image
 
 from hm3dm3_env.vlm.config import NoFittingAnswer, VlmConfig, VlmError, address, without_secrets
+from hm3dm3_env.vlm.pictures import data_uri
 from hm3dm3_env.vlm.text import SHOWN, cleaner, fitting
 from hm3dm3_env.vlm.timing import Deadline, Pacer
 
@@ -102,19 +100,6 @@ def message(role: str, *parts: str | np.ndarray) -> dict[str, Any]:
         for part in parts
     ]
     return {"role": role, "content": content}
-
-
-def data_uri(image: np.ndarray, quality: int = 90) -> str:
-    """A (H, W, 3) uint8 image as a data URI: JPEG of a quality, or PNG where it is 0.
-
-    Raises:
-        ValueError: another shape or type.
-    """
-    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        raise ValueError(f"an image must be (height, width, 3) uint8, not {image.shape} {image.dtype}")
-    buffer, kind = io.BytesIO(), "JPEG" if quality else "PNG"
-    Image.fromarray(image).save(buffer, kind, **({"quality": quality} if quality else {}))
-    return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 class Vlm:

@@ -11,6 +11,8 @@ A record keeps references in place of pixels; whoever has the frames makes the s
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,19 @@ class Picture:
 
     pixels: np.ndarray
     ref: str
+
+
+def data_uri(image: np.ndarray, quality: int = 90) -> str:
+    """A (H, W, 3) uint8 image as a data URI: JPEG of a quality, or PNG where it is 0.
+
+    Raises:
+        ValueError: another shape or type.
+    """
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise ValueError(f"an image must be (height, width, 3) uint8, not {image.shape} {image.dtype}")
+    buffer, kind = io.BytesIO(), "JPEG" if quality else "PNG"
+    Image.fromarray(image).save(buffer, kind, **({"quality": quality} if quality else {}))
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def photos(goals: Sequence[TeamGoal], wanted: Sequence[int]) -> list[str | Picture]:
